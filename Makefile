@@ -1,9 +1,9 @@
-# The two commands of the README are `make demo` and `make test`; the others are their parts.
+# The two commands of the README are `make demo` and `make test`. All other targets are parts of them.
 
 CARGO ?= cargo
 
 # Property tests draw the same cases every time, so that a change is what turns a test red.
-# `make explore` draws new ones.
+# `make explore` draws new cases of property tests.
 export PROPTEST_RNG_SEED ?= 20261120
 # The versions of Node that repnet is for, without the one that is installed.
 OTHER_NODES = $(filter-out $(shell node -p 'process.versions.node.split(".")[0]'),20 22 24)
@@ -13,7 +13,7 @@ TAILCUT = $(CARGO) run --release --quiet --locked --bin tailcut --
 PYTHON ?= python3
 # Flags of pip for a file of requirements. pip refuses a package whose hash is not in the file.
 PINNED = --quiet --disable-pip-version-check --require-hashes
-# `make pins` writes such a file with the newest versions that fit.
+# `make pins` writes the file of requirements with the newest versions that fit.
 COMPILE = uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
 .PHONY: codec-neon codec-miri sanitizer services python pins costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
@@ -29,17 +29,17 @@ test: tools lint package-files rust-test npm-test node-suite python
 build:
 	$(CARGO) build --release --locked --bin tailcut
 
-# A program for a first look, in a third of the time: without the lab, the proxy, the guard, the gateway and fonts, and
-# without optimisation across crates. It has its own directory, so that no slow program is where the fast one is
-# expected.
+# A program for a first look, built in a third of the time: without lab, proxy, guard, gateway and fonts.
+# The program for a first look has no optimisation across crates.
+# It has its own directory, so that no slow program is where the fast one is expected.
 build-small:
 	$(CARGO) build --profile demo --locked --bin tailcut --no-default-features
 
 tools:
 	.ci/tools
 
-# All packages, with their checksums and a list of the licences of everything that they contain. From nothing about 40
-# CPU-minutes.
+# All packages, with their checksums and a list of the licences of everything that they contain.
+# A build of all packages from nothing takes about 40 CPU-minutes.
 dist: crates wheels npm-package deb
 	$(CARGO) deny --locked list >dist/LICENSES.txt
 	cd dist && sha256sum -- *.crate *.whl *.tgz *.deb LICENSES.txt >SHA256SUMS
@@ -93,15 +93,15 @@ lint:
 	    echo "advisories: not checked, because their database (https://github.com/RustSec/advisory-db) cannot be fetched"; \
 	fi
 
-# The library and the npm package are tested against each other. Clippy checks the examples; building them all
-# would take minutes, and tests need one. All tests run, so that one run shows every failure.
+# The library and the npm package are tested against each other. All tests run, so that one run shows every failure.
+# Clippy checks the examples. Tests need only one example, and a build of all examples would take minutes.
 rust-test: npm-build page-checkers services
 	$(CARGO) build --workspace --locked --example own_command
 	$(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast
 	$(CARGO) test --workspace --locked --doc
 
-# The cases of TCP that were measured on Linux, with the kernel of this machine: needs root and a TUN device. Also a
-# part of `make rust-test`, which does not show the result of each case.
+# The cases of TCP that were measured on Linux, with the kernel of this machine: needs root and a TUN device.
+# `make rust-test` also runs the cases of TCP, but does not show the result of each case.
 kernel-cases:
 	$(CARGO) test --locked -p tailcut-lab --test kernel_cases -- --nocapture
 
@@ -133,8 +133,8 @@ services:
 	$(PYTHON) -m venv target/services
 	target/services/bin/pip install $(PINNED) -r .ci/python/services.txt
 
-# The Python package, installed into an environment of its own, and its tests, notebooks and types. Program and
-# package are built as for tests: optimised ones take eight minutes of CPU, and the tests are no faster with them.
+# The Python package, installed into a separate environment, and its tests, notebooks and types.
+# The program is built as for tests: an optimised build takes eight CPU-minutes and makes the tests no faster.
 python:
 	$(CARGO) build --workspace --locked --bin tailcut
 	$(PYTHON) -m venv target/python
@@ -143,9 +143,10 @@ python:
 	    --quiet --disable-pip-version-check --no-deps --no-build-isolation ./python
 	cd python && TAILCUT=$(CURDIR)/target/debug/tailcut ../target/python/bin/pytest
 
-# repnet over paths that delay, stall, cut and reset: 100,000 flows on Node, and a million between Rust and
-# Node. About an hour and a half on two cores. Then guards and clients of HTTP under faults and floods, for an hour
-# at a small share of a core. The last results are committed beside the tests.
+# repnet over paths that delay, stall, cut and reset: 100,000 flows on Node, and a million between Rust and Node.
+# The flows of repnet take about an hour and a half on two cores.
+# Guards and clients of HTTP under faults and floods follow, for an hour at a small share of a core.
+# The last results of the soak are committed in the folder of the tests.
 soak: npm-build
 	cd packages/repnet && npm run soak
 	TAILCUT_REPNET_CHAOS=62500 $(CARGO) test --locked -p tailcut-repnet --test node_matrix -- --nocapture
@@ -153,8 +154,8 @@ soak: npm-build
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut-cast --test files -- kill::
 	TAILCUT_CAST_KILLS=100 $(CARGO) test --locked -p tailcut --test process -- cast::faults::ends_that
 
-# Node's own net, http, https, http2 and tls tests with repnet, those of the Node that is installed. RepSYN
-# in brief: `make node-suite-all` runs it whole.
+# The net, http, https, http2 and tls tests of the installed version of Node, with repnet.
+# RepSYN runs only some of the tests: `make node-suite-all` runs all of them.
 node-suite:
 	tests="$$(.ci/node-tests)" && cd packages/repnet && npm ci --no-audit --no-fund && npm run node-suite -- --brief --tests "$$tests"
 
@@ -180,8 +181,8 @@ sanitizer:
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --target x86_64-unknown-linux-gnu \
 	    -p tailcut-cast -p tailcut-probe --lib --test udp_sockets --test udp_strangers --test udp_transfers
 
-# The codec's kernel for NEON, under an emulated processor: apt-get install qemu-user gcc-aarch64-linux-gnu, and
-# rustup target add aarch64-unknown-linux-gnu.
+# The codec's kernel for NEON, under an emulated processor. The target needs two installations:
+# `apt-get install qemu-user gcc-aarch64-linux-gnu` and `rustup target add aarch64-unknown-linux-gnu`.
 codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
 codec-neon: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu
 codec-neon: export CC_aarch64_unknown_linux_gnu = aarch64-linux-gnu-gcc
@@ -192,13 +193,11 @@ codec-neon:
 bench: build
 	$(TAILCUT) bench --repeat 5
 
-# How often the report's intervals hold, for docs/validation.md: some 2 CPU-hours; may be ended and
-# started again.
+# How often the report's intervals hold, for docs/validation.md: some 2 CPU-hours. A second start continues the first.
 coverage:
 	$(CARGO) run --release --quiet --locked -p tailcut --example coverage
 
-# How well the CPU time of studies is told beforehand, for docs/studies.md: some 5 CPU-minutes, best on a
-# machine with nothing else to do.
+# Accuracy of the predicted CPU time of studies, for docs/studies.md: some 5 CPU-minutes, best on an idle machine.
 costs:
 	$(CARGO) run --release --quiet --locked -p tailcut-study --example costs -- \
 	    scenarios/*.toml scenarios/bench/*-k8.toml

@@ -22,7 +22,7 @@ pub struct Cases {
     by: Program,
 }
 
-/// Number of finished cases, then the indices of the failed, of the running and of the waiting cases.
+/// Number of finished cases, and the indices of the failed, of the running and of the waiting cases.
 type Tally = (usize, Vec<usize>, Vec<usize>, Vec<usize>);
 
 #[pymethods]

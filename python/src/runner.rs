@@ -137,7 +137,7 @@ pub fn run(
 }
 
 /// Runs `work` in another thread, which reports its progress to `watch`.
-/// Meanwhile this thread lets Python handle signals, and calls `tick`.
+/// During `work`, the calling thread lets Python handle signals, and calls `tick`.
 ///
 /// # Errors
 /// The exception of a part in Python, of `tick` or of a signal, or a panic.
@@ -167,7 +167,7 @@ pub fn run_interruptibly<T: Send>(
                 });
                 if let Err(error) = checked {
                     // A run checks only at intervals whether it must stop.
-                    // Until then, calls of Python parts return immediately.
+                    // Until a run stops, calls of Python parts return immediately.
                     watch.failure.halt();
                     raised = Some(error);
                 }
@@ -228,7 +228,7 @@ pub struct RunMonitor<'a> {
     pub watch: &'a Watch,
     /// Index of the run in `watch`.
     pub run: usize,
-    /// Whether a part of the run is written in Python. This thread then holds Python's global lock (GIL).
+    /// Whether a part of the run is written in Python. If so, the run's thread holds Python's global lock (GIL).
     pub in_python: bool,
 }
 

@@ -51,7 +51,7 @@ impl Scenario {
         Ok(or_raise(py, built_in)?.map(|inner| Self { inner }))
     }
 
-    /// Returns the scenario as a starting point: a key that no design reads is then not an error.
+    /// Returns the scenario as a starting point, in which a key that no design reads is not an error.
     fn as_start(&self) -> Self {
         let mut inner = self.inner.clone();
         inner.mark_as_starting_values();
@@ -60,7 +60,7 @@ impl Scenario {
 
     /// Returns the scenario with other values, by the paths of their keys.
     /// `topology` and `workload` replace whole sections.
-    /// These two keys have the short form of the command line, and must come first.
+    /// `topology` and `workload` have the short form of the command line, and must come first.
     fn with_values(&self, py: Python<'_>, values: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut inner = self.inner.clone();
         for (path, value) in values {

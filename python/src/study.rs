@@ -163,8 +163,8 @@ impl Study {
         let origin = |(config, in_python): (&String, &bool)| Origin {
             config: config.clone(),
             // The configuration does not contain the Python code of a part.
-            // Equal configurations can therefore have different results.
-            // With the fresh text, such a run never counts as equal to another run.
+            // Equal configurations with different code can therefore have different results.
+            // With the fresh text, a run with Python parts never counts as equal to another run.
             build: if *in_python {
                 format!("{build} {fresh}")
             } else {

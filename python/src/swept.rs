@@ -26,8 +26,8 @@ impl Kind {
 }
 
 impl Swept {
-    /// Returns the keys that these runs sweep, in order.
-    /// If the values of a key have several types, the key gets the widest of these types.
+    /// Returns the keys that the given runs sweep, in order.
+    /// If the values of a key have several types, the key gets the widest of them.
     pub fn of(keys: &[RunKey]) -> Vec<Self> {
         let mut swept: Vec<Self> = Vec::new();
         for parameter in keys.iter().flat_map(|key| &key.parameters) {

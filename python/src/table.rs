@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// Table of a study. Columns are created when they are read, one run after the other.
+/// Table of a study. Columns are created when they are read, one run at a time.
 #[pyclass(frozen, module = "tailcut")]
 pub struct Table {
     pub data: Arc<Data>,

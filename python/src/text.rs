@@ -23,7 +23,7 @@ pub fn resolved(scenario: &Scenario) -> Outcome<String> {
     }
     let mut lines = lines(scenario, &study);
     // A starting scenario may contain keys that no design reads.
-    // In this text such a key is an error, so its line is removed.
+    // In the resolved text a key that no design reads is an error, so its line is removed.
     loop {
         let text = joined(&lines);
         let read = Scenario::parse(FILE, &scenario.directory, &text)?;
@@ -49,7 +49,7 @@ fn joined(lines: &[KeyLine]) -> String {
     text.join("\n") + "\n"
 }
 
-/// Returns the scenario with the contents of these files.
+/// Returns the scenario with the contents of the given files.
 fn with_files(scenario: Scenario, files: BTreeMap<String, Arc<[u8]>>) -> Scenario {
     files.into_iter().fold(scenario, |scenario, (path, bytes)| {
         scenario.with_file(path, bytes)

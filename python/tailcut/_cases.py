@@ -56,7 +56,7 @@ def run(
 
 
 #: Function that runs cases by their indices and calls ``tick`` with the number of finished cases.
-#: The function returns an error if the other cases can still run.
+#: The function returns an error if cases without an error can still run.
 _Engine = Callable[[list[int], Tick], str | None]
 
 
@@ -89,7 +89,7 @@ def _run_all(cases: _native.Cases, engine: _Engine, tick: Tick) -> None:
             return
         if not waiting:
             # Other processes run all remaining cases.
-            # If one of these processes ends without a result, its case waits again.
+            # If another process ends without a result, its case waits again.
             last = None
             time.sleep(_POLL_INTERVAL)
             continue

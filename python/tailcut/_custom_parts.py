@@ -23,7 +23,7 @@ _registered: dict[str, type[Part]] = {}
 class Part:
     """Base class of all parts. Designs refer to a part by its ``name``."""
 
-    #: Name in designs: a lowercase letter, and then lowercase letters, digits and ``-``.
+    #: Name in designs: a lowercase letter, followed by lowercase letters, digits and ``-``.
     #: A class without a name is only a base of other classes.
     name: ClassVar[str] = ""
     #: Description of the part in one line.
@@ -69,8 +69,8 @@ class Queue(Part):
             ecn: whether the packet can be marked.
 
         Returns:
-            ``QUEUE``, ``MARK``, ``DROP`` or ``DROP_FRONT``. ``True`` and ``None`` mean ``QUEUE``,
-            and ``False`` means ``DROP``.
+            ``QUEUE``, ``MARK``, ``DROP`` or ``DROP_FRONT``.
+            ``True`` and ``None`` mean ``QUEUE``, and ``False`` means ``DROP``.
         """
         return QUEUE
 
@@ -96,8 +96,8 @@ _UNLIMITED = 2**64 - 1
 class Controller(Part):
     """A congestion controller. Its default methods are TCP NewReno (RFC 5681).
 
-    Each connection has its own object. The sender, not the controller, detects losses and chooses
-    the segments of a recovery. It keeps the window between one segment and the maximum.
+    Each connection has its own controller. The sender detects losses, and chooses what to repeat.
+    The sender also keeps the window between one segment and the maximum.
     """
 
     #: Transport whose network and timers the controller uses: ``"tcp"``, ``"cubic"``, ``"dctcp"``, ...
@@ -132,7 +132,7 @@ class Controller(Part):
         window.cwnd = window.ssthresh
 
     def on_timeout(self, window: _native.Window, congested: _native.Congested) -> None:
-        """Sets ``ssthresh`` after a timeout. ``cwnd`` then becomes one segment."""
+        """Sets ``ssthresh`` after a timeout. After this call, ``cwnd`` becomes one segment."""
         window.ssthresh = max(congested.in_flight // 2, 2 * congested.mss)
         self._credit = 0
 

@@ -33,15 +33,15 @@ _PROGRAM = (
 class HyperQueue:
     """A HyperQueue server whose workers run the cases of a study.
 
-    Pass it to :meth:`tailcut.Scenario.run` or :func:`tailcut.compare` as ``executor``, with a
-    ``directory`` that the workers see under the same path. Start the server and the workers
-    separately, with the program ``hq`` or with ``hyperqueue.LocalCluster``. If they end, finished
-    cases are kept: the same call runs the missing cases, on any other cluster.
+    The server is an ``executor`` of :meth:`tailcut.Scenario.run` and :func:`tailcut.compare`.
+    The run needs a ``directory`` that the workers see under the same path.
+    Start server and workers separately, with program ``hq`` or ``hyperqueue.LocalCluster``.
+    If the server ends, the same call runs only the missing cases, on any cluster.
 
     Args:
         server_dir: the server's directory; HyperQueue's default directory if ``None``.
-        python: Python on the workers, with this version of tailcut; if ``None``, the Python of this
-            process.
+        python: Python on the workers, with this version of tailcut.
+            ``None`` means the Python of this process.
         chunk: the least expected CPU time of a task's cases, in seconds.
 
     Raises:
@@ -76,8 +76,8 @@ class HyperQueue:
     ) -> Callable[[list[int], Callable[[float], None]], str | None]:
         """Returns a function that runs cases as one job. Each task runs a chunk of cases.
 
-        After an error, the function runs each case as a separate task. It returns the error of the
-        first task that failed.
+        After an error, the function runs each case as a separate task.
+        The function returns the error of the first task that failed.
         """
         failed = False
 
@@ -116,8 +116,9 @@ class _Task(NamedTuple):
 
 
 class _JobState(Exception):
-    """State of a job, raised to leave a HyperQueue call that would wait for the job's end while it
-    holds Python's lock.
+    """State of a job, raised to leave a HyperQueue call.
+
+    The call would wait for the job's end while it holds Python's lock.
     """
 
 
@@ -196,7 +197,7 @@ class _Job:
         except _JobState:
             raise
         except Exception as error:
-            # Only the first line is useful. The other lines are a trace of calls within HyperQueue.
+            # Only the first line is useful. All later lines are a trace of calls within HyperQueue.
             said = str(error).partition("\n")[0]
             raise RunError(
                 f"{self._server}: {said}; cases that are done stay done, and the same call with "
@@ -205,8 +206,9 @@ class _Job:
 
 
 def _pickled(tasks: list[_Task], study_dir: StudyDir) -> list[bytes]:
-    """Returns tasks as bytes that contain the code of their classes, so that workers need no source
-    files.
+    """Returns tasks as bytes that contain the code of their classes.
+
+    With the code in the tasks, workers need no source files.
     """
     import cloudpickle
 
@@ -233,7 +235,7 @@ def _printed(context: Any) -> str:
 
 def work() -> None:
     """Runs the cases of a task, as long as their results are wanted."""
-    # HyperQueue sends this signal when a worker is killed. The running case then waits again.
+    # HyperQueue sends SIGTERM when a worker is killed. After the signal, the case waits again.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     task: _Task = pickle.load(sys.stdin.buffer)
     wanted, worker = Path(task.wanted), os.getppid()

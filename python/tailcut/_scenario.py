@@ -19,7 +19,7 @@ from tailcut._workload import Workload
 
 #: Short names of keys, as the command's flags, and the keys that they set.
 _SHORT = {"load": "loads", "matrix": "workload.matrix", "arrivals": "workload.arrivals"}
-#: Keys that replace whole sections. They are set first, because other keys then change the sections.
+#: Keys that replace whole sections. They are set first, before keys that change the sections.
 _SECTIONS = ("topology", "workload")
 
 
@@ -38,8 +38,8 @@ class Case(NamedTuple):
 class Scenario:
     """Description of runs: designs, a network, a workload, loads and seeds.
 
-    Every key except ``designs`` has a default; docs/scenario.md lists all keys. A scenario is
-    immutable: :meth:`with_` returns another one.
+    Every key except ``designs`` has a default; docs/scenario.md lists all keys.
+    A scenario is immutable: :meth:`with_` returns a changed copy.
     """
 
     def __init__(self, source: ScenarioSource) -> None:
@@ -71,8 +71,8 @@ class Scenario:
         ``{"designs": ["tcp"], "tcp": {"min_rto": "5ms"}, "workload": [{"sizes": "websearch"}]}``
 
         Raises:
-            ScenarioError: the first error in the scenario; its place is a line of the dictionary
-                as a text.
+            ScenarioError: the first error in the scenario.
+                The place of the error is a line of the dictionary as a text.
         """
         values = dict(scenario)
         workload = values.get("workload")
@@ -84,11 +84,12 @@ class Scenario:
     def with_(self, **values: Any) -> Scenario:
         """Returns the same scenario with other values.
 
-        Keys are written ``tcp__min_rto="5ms"``, or ``**{"tcp.min_rto": "5ms"}``. As on the command
-        line, a value of any type may be a text: ``"0.1..0.5:0.1"``. ``topology="fat-tree:k=4"`` and
-        ``workload="websearch"`` (or a result of :func:`tailcut.flows`) replace the whole section;
-        ``load``, ``matrix`` and ``arrivals`` are short for ``loads``, ``workload.matrix`` and
-        ``workload.arrivals``. In a repeated section, a key belongs to the first table.
+        Keys are written ``tcp__min_rto="5ms"``, or ``**{"tcp.min_rto": "5ms"}``.
+        As on the command line, a value of any type may be a text: ``"0.1..0.5:0.1"``.
+        ``topology="fat-tree:k=4"`` and ``workload="websearch"`` replace the whole section.
+        A workload may also be a result of :func:`tailcut.flows`.
+        Short names: ``load`` (``loads``), ``matrix`` and ``arrivals`` (keys of ``workload``).
+        In a repeated section, a key belongs to the first table.
 
         Raises:
             ScenarioError: an unknown key, or a value that is not allowed.
@@ -106,8 +107,7 @@ class Scenario:
         """Returns the scenario as one text. With :attr:`files` it gives the same runs anywhere.
 
         Raises:
-            ScenarioError: if the scenario cannot be run, or sweeps keys: a sweep has no such text
-                yet.
+            ScenarioError: if the scenario cannot be run, or sweeps keys (not supported yet).
         """
         return self._native.resolved()
 
@@ -147,17 +147,17 @@ class Scenario:
         Args:
             threads: number of runs at the same time; one for each core if ``None``.
             progress: whether to show the progress, after half a second.
-            executor: where to run cases, such as a ``ProcessPoolExecutor`` or the executor of a
-                cluster; each case is sent as text and returned as bytes.
-            directory: where to keep finished cases, as ``tailcut study plan`` does: if a study
-                ends early, the same call continues it. Workers of an executor need the same path
-                to the directory, and write their results there. A run that fails does not end
-                other runs.
+            executor: where to run cases, such as a ``ProcessPoolExecutor`` or a cluster's executor.
+                Each case is sent as text and returned as bytes.
+            directory: where to keep finished cases, as ``tailcut study plan`` does.
+                If a study ends early, the same call with this directory continues the study.
+                Workers of an executor need the same path to the directory, and write there.
+                With a directory, a run that fails does not end other runs.
         Raises:
             ScenarioError: if the scenario cannot be run.
             RunError: if a run fails.
-            StudyError: if the directory belongs to no study, cannot be written, or has cases of
-                another build of tailcut or of other code of parts in Python.
+            StudyError: if the directory belongs to no study, or cannot be written.
+                Cases of another build of tailcut, or of other code in Python, are also an error.
             KeyboardInterrupt: after Ctrl-C, which ends all runs.
         """
         if executor is not None and threads is not None:
@@ -199,12 +199,12 @@ def compare(
     """Compares designs as ``tailcut compare`` does, with the built-in scenario ``compare``.
 
     Args:
-        designs: their names, ``[replication+]transport[@routing]``; the first design is the
-            baseline of the comparison.
+        designs: names of designs, ``[replication+]transport[@routing]``.
+            The first design is the baseline of the comparison.
         load: the loads, as a share of the hosts' links: a number, a list or ``"0.1..0.7:0.2"``.
         topology: the network in short, such as ``"fat-tree:k=4,rate=25Gbps"``.
-        workload: sizes by name, ``"requests:SIZES"``, ``"trace:FILE"``, or a result of
-            :func:`tailcut.flows`.
+        workload: sizes by name, ``"requests:SIZES"`` or ``"trace:FILE"``.
+            A workload may also be a result of :func:`tailcut.flows`.
         seeds: number of seeds; confidence intervals need several.
         flows: largest number of flows of a run.
         threads, progress, executor, directory: as for :meth:`Scenario.run`.

@@ -19,9 +19,9 @@ from tailcut import _native
 class Study:
     """Finished runs with their tables, answer, plots, and report.
 
-    Tables are created when they are read. Any library that reads Arrow's C stream can read them:
-    polars, duckdb, pyarrow, pandas. docs/output.md lists columns and units. The first columns are
-    ``run``, ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
+    Tables are created when they are read. docs/output.md lists columns and units.
+    Any library that reads Arrow's C stream can read tables: polars, duckdb, pyarrow, pandas.
+    The first columns are ``run``, ``design``, ``topology``, ``workload``, ``load`` and ``seed``.
     """
 
     def __init__(self, native: _native.Study) -> None:
@@ -39,8 +39,8 @@ class Study:
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes the study into a directory, with the same files as the command, and the report.
 
-        A directory with other files is refused and stays unchanged. A directory with runs of this
-        study keeps these runs.
+        A directory with files of no study is refused and stays unchanged.
+        A directory with runs of this study keeps its runs.
 
         Raises:
             StudyError: if the directory belongs to another study, or cannot be written.

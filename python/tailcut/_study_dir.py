@@ -15,7 +15,7 @@ class StudyDir(NamedTuple):
     directory: str
     #: Classes of queues, controllers and balancers that the study's designs name.
     parts: tuple[type[_custom_parts.Part], ...]
-    #: Hash of the code of these classes.
+    #: Hash of the code of the classes in ``parts``.
     code: str
     #: Random text that identifies this plan in the directory.
     plan: str

@@ -24,22 +24,22 @@ class Workload:
 
 
 def flows(start_ns: Any, src: Any, dst: Any, bytes: Any, *, name: str = "flows") -> Workload:
-    """Returns a workload of exactly these flows.
+    """Returns a workload of exactly the given flows.
 
-    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow. All
-    columns have equal lengths.
+    Each column is a list, a numpy array, a series of pandas or polars, or an array of Arrow.
+    All columns have equal lengths.
 
     Args:
-        start_ns: start of each flow, in nanoseconds after the start of the run. Fractions count
-            down to a picosecond.
+        start_ns: start of each flow, in nanoseconds after the start of the run.
+            Fractions of a nanosecond count, down to a picosecond.
         src: the sending hosts, numbered from 0 in the order of the topology.
         dst: the receiving hosts.
         bytes: the flows' sizes in bytes, without headers.
         name: name of the workload in results, after ``trace:``.
 
     Raises:
-        ScenarioError: columns of different lengths, or an invalid value. Hosts that a topology
-            does not have are refused when the workload is used with it.
+        ScenarioError: columns of different lengths, or an invalid value.
+            Hosts that a topology lacks are refused when the workload is used with the topology.
     """
     columns = [_values(column) for column in (start_ns, src, dst, bytes)]
     return Workload(name, _native.trace_of(*columns), len(columns[0]))

@@ -55,7 +55,7 @@ class Command:
         self._program = program
 
     def __call__(self, *arguments: str | Path) -> str:
-        # Some test runners set this variable, and the command would then break lines.
+        # Some test runners set COLUMNS, and the command would break its lines.
         environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         ran = subprocess.run(
             [self._program, *arguments], capture_output=True, text=True, check=False, env=environment

@@ -1,7 +1,7 @@
 """Engines that run the cases of a grid, in a separate process that a test kills.
 
-``engines.py ENGINE DIRECTORY`` runs the grid. ``engines.py cluster DIRECTORY`` is a server of
-HyperQueue with a worker.
+``engines.py ENGINE DIRECTORY`` runs the grid.
+``engines.py cluster DIRECTORY`` is a server of HyperQueue with a worker.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Tests of a grid that is killed in the middle and continues. Each engine gives the command's
-results.
+"""Tests of a grid that is killed in the middle and continues.
+
+Each engine gives the command's results.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def done(directory: Path) -> dict[str, int]:
 
 
 def tables(study: Path) -> Iterator[dict[str, bytes]]:
-    """Returns the bytes of each run's tables, by run. Folder names are not used: they depend on the
-    build.
+    """Returns the bytes of each run's tables, by run.
+
+    Folder names depend on the build, so they are not used.
     """
     runs = json.loads((study / "manifest.json").read_text())["runs"]
     assert len(runs) == CASES

@@ -1,5 +1,5 @@
 //! Sender and receiver of `tailcut cast` without files. They transfer objects of 16 MiB from memory.
-//! Both ends hash the objects, and the receiver then drops them.
+//! The sender and the receiver hash the objects, and the receiver drops them after that.
 
 use std::collections::VecDeque;
 use std::io;

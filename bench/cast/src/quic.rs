@@ -137,7 +137,7 @@ pub fn send(to: SocketAddr, path: &Path, is_bare: bool) -> io::Result<()> {
     })
 }
 
-/// Verifier that accepts any certificate, because the identity of the other end does not matter in a measurement.
+/// Verifier that accepts any certificate, because the identity of the peer does not matter in a measurement.
 #[derive(Debug)]
 struct Anybody;
 

@@ -12,7 +12,7 @@ pub struct Sample {
     pub ends: f64,
     /// CPU time of the whole machine, in seconds.
     pub machine: f64,
-    /// Peak memory in bytes. First the sender's value, then the largest value of the receivers.
+    /// Peak memory in bytes: the sender's value, followed by the largest value of the receivers.
     pub memory: [u64; 2],
 }
 

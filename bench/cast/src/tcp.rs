@@ -30,8 +30,8 @@ pub fn send(to: SocketAddr, path: &Path, is_from_memory: bool) -> io::Result<()>
     let mut file = std::fs::File::open(path)?;
     let mut left = file.metadata()?.len();
     let mut hasher = blake3::Hasher::new();
-    // The buffer for bytes from memory has the size of all slabs that `cast` uses at the same time.
-    // This buffer and the slabs are too large for a cache.
+    // The buffer for bytes from memory has the size of all block buffers that `cast` uses at the same time.
+    // The buffer of `cast` and the buffer here are too large for a cache.
     let mut buffer = vec![7; if is_from_memory { 48 << 20 } else { STEP }];
     let mut at = 0;
     while left > 0 {

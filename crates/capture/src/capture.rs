@@ -189,7 +189,7 @@ impl<W: Write> Capture<W> {
             Event::Dropped(_) => interfaces.drops += 1,
         }
         if !self.sink.takes(at, captured.carried.flow()) {
-            // This packet is not in the file, so the next packet in the file reports these drops.
+            // A packet that the sink leaves out is not in the file, so the next packet in the file reports the drops.
             interfaces.drops += drops;
             return;
         }
@@ -221,7 +221,7 @@ impl<W: Write> Capture<W> {
     }
 
     /// Ends the capture of a run that ended at `end`, and returns the output.
-    /// Ports may have reported events after `end` in advance. The capture discards these events.
+    /// Ports may have reported events after `end` in advance. The capture discards events after `end`.
     ///
     /// # Errors
     /// The first error of the output.

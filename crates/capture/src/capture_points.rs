@@ -86,7 +86,7 @@ impl CapturePoints {
         let ports = 0..topology.links.len() as u32;
         let names = |port| [topology.link_name(port), topology.port_name(port)];
         // Parallel links have names such as `a>b#1`.
-        // The name without a number selects all these links, each with a separate interface.
+        // The name without a number selects all parallel links, each with a separate interface.
         let has_name = |port: u32, its: &str| {
             let number = topology.links[port as usize].number;
             let rest = its.strip_prefix(name);

@@ -23,7 +23,7 @@ const PLENTY: Limits = Limits {
     flows: None,
 };
 
-/// Bytes of a packet on the wire. A port of 10 Gb/s sends such a packet in 1 us.
+/// Bytes of a packet on the wire. A port of 10 Gb/s sends the packet in 1 us.
 const SIZE: u32 = 1_250;
 
 /// Returns segment number `number` of a flow.
@@ -271,7 +271,7 @@ fn what_was_to_happen_after_the_end_is_not_captured() {
     assert!(one.packets < 16);
 }
 
-/// Output that accepts a limited number of bytes and then fails, like a full disk.
+/// Output that accepts a limited number of bytes and fails after them, like a full disk.
 struct Small(usize);
 
 impl Write for Small {

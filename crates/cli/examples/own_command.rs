@@ -1,5 +1,5 @@
 //! Custom `tailcut` program with an additional congestion controller, load balancer, queue discipline and application.
-//! The names of these parts work in scenarios, as arguments, in the lab and in the report:
+//! The names of custom parts work in scenarios, as arguments, in the lab and in the report:
 //!
 //! ```sh
 //! cargo run --release --example own_command -- compare --designs dctcp,gentle,gentle@least-queued

@@ -10,9 +10,9 @@ use tailcut_units::quantity;
 
 /// Compare designs for short transfers in multi-path data-centre networks.
 ///
-/// The name of a design is `[replication+]transport[@routing]`: tcp, dctcp, repflow, repsyn, repflow+dctcp,
-/// dctcp@spray. `tailcut compare tcp repflow` simulates both with the same flows and shows which has the better tail
-/// latency.
+/// The name of a design is `[replication+]transport[@routing]`:
+/// tcp, dctcp, repflow, repsyn, repflow+dctcp, dctcp@spray.
+/// `tailcut compare tcp repflow` simulates both with the same flows and shows which has the better tail latency.
 #[derive(Parser, Debug)]
 #[command(name = "tailcut", version, max_term_width = 100)]
 pub struct Cli {
@@ -130,8 +130,8 @@ Examples:
     #[cfg(not(feature = "gateway"))]
     #[command(hide = true)]
     Gateway(Absent),
-    /// Measure the speed of the simulator on one core of this machine; lab-udp, lab-queue, lab-tcp and lab-12x100M
-    /// measure the lab
+    /// Measure the speed of the simulator on one core of this machine;
+    /// lab-udp, lab-queue, lab-tcp and lab-12x100M measure the lab
     Bench(Bench),
     /// Print command-line completions for a shell
     Completions {
@@ -146,8 +146,8 @@ Examples:
     },
 }
 
-/// Arguments of a command that is not in this build. They are accepted and ignored, so that the error can name the
-/// missing feature.
+/// Arguments of a command that is not in this build.
+/// They are accepted and ignored, so that the error can name the missing feature.
 #[allow(dead_code)]
 #[derive(Args, Debug)]
 pub struct Absent {
@@ -164,9 +164,9 @@ pub struct Changes {
     /// Topology of the network, KIND or KIND:KEY=VALUE,... (`tailcut list topologies`)
     #[arg(long, short, value_name = "TOPOLOGY")]
     pub topology: Option<String>,
-    /// Loads: one value, a list A,B,C, or a range A..B or A..B:STEP. A load refers to the links of the sending hosts,
-    /// or to other links if workload.load_of names them, and for requests to the busiest resource (processor, disk or
-    /// link) of the servers
+    /// Loads: one value, a list A,B,C, or a range A..B or A..B:STEP.
+    /// A load refers to the links of the sending hosts, or to other links if workload.load_of names them,
+    /// and for requests to the busiest resource (processor, disk or link) of the servers
     #[arg(long, short, value_name = "LOADS")]
     pub load: Option<String>,
     /// Traffic matrix: which hosts send to which hosts
@@ -190,8 +190,8 @@ pub struct Changes {
     /// Set any key of a scenario (`tailcut list keys`); can be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Run with each value of a key: a list V1,V2,... or a range FROM..TO:STEP or FROM..TO*FACTOR. Several sweeps give
-    /// all combinations
+    /// Run with each value of a key: a list V1,V2,... or a range FROM..TO:STEP or FROM..TO*FACTOR.
+    /// Several sweeps give all combinations
     #[arg(long, value_name = "KEY=VALUES")]
     pub sweep: Vec<String>,
     /// Combine the values of swept keys in order: first with first, second with second; can be repeated
@@ -202,8 +202,8 @@ pub struct Changes {
 /// Flags for additional runs of a study.
 #[derive(Args, Clone, Copy, Default, Debug)]
 pub struct Variants {
-    /// Repeat all runs with halved and doubled timers and buffers, one change at a time, and report whether the order
-    /// of the designs stays the same: five times as many runs
+    /// Repeat all runs with halved and doubled timers and buffers, one change at a time,
+    /// and report whether the order of the designs stays the same: five times as many runs
     #[arg(long)]
     pub sensitivity: bool,
 }
@@ -211,10 +211,10 @@ pub struct Variants {
 /// Flag for the search of a limit.
 #[derive(Args, Clone, Default, Debug)]
 pub struct FindLimit {
-    /// Find the values of a key between which a metric passes a time, for each design, by bisection with 6, 12 or 24
-    /// seeds for each point (--seeds sets the maximum). METRIC is mean, p50, p95, p99 or p99.9 of the times of mice,
-    /// requests or sessions. The range is =LOW..HIGH; by default 0.05 to 1 for loads, and the swept values for other
-    /// keys
+    /// Find the values of a key between which a metric passes a time, for each design, by bisection
+    /// with 6, 12 or 24 seeds for each point (--seeds sets the maximum).
+    /// METRIC is mean, p50, p95, p99 or p99.9 of the times of mice, requests or sessions.
+    /// The range is =LOW..HIGH; by default 0.05 to 1 for loads, and the swept values for other keys
     #[arg(
         long,
         num_args = 2,
@@ -422,8 +422,8 @@ pub struct Submit {
     /// Account that is charged for the jobs
     #[arg(long, value_name = "NAME")]
     pub account: Option<String>,
-    /// Time limit of a job, in the format of sbatch [default: four times the expected time of its cases, plus 10
-    /// minutes]
+    /// Time limit of a job, in the format of sbatch
+    /// [default: four times the expected time of its cases, plus 10 minutes]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
     /// Maximum number of jobs that run at the same time
@@ -466,12 +466,12 @@ pub struct Prune {
 pub struct Case {
     /// Directory of the study
     pub dir: PathBuf,
-    /// Cases by number, starting at 0: I, I..J (including J), I.. or ..J, or a list of these such as 0..3,7 [default:
-    /// all]
+    /// Cases by number, starting at 0: I, I..J (including J), I.. or ..J, or a list of these such as 0..3,7
+    /// [default: all]
     #[arg(value_name = "I..J", allow_hyphen_values = true)]
     pub cases: Option<String>,
-    /// Time to wait for cases that other processes run, when no other case is left. If such a process gives up its
-    /// case, or shows no activity for a minute, this command runs the case
+    /// Time to wait for cases that other processes run, when no other case is left.
+    /// If such a process gives up its case, or shows no activity for a minute, this command runs the case
     #[arg(long, value_name = "SECONDS", default_value = "0")]
     pub wait: u64,
     /// Run the cases in this process
@@ -496,8 +496,8 @@ pub struct Reproduce {
     /// Exit with code 1 if a row is outside of its band, or if too few of the rows with a published number are decided
     #[arg(long)]
     pub check: bool,
-    /// Write the rows to the tables of this Markdown page, after its lines `<!-- rows of NAME -->`, and list the runs
-    /// in PAGE.runs.json
+    /// Write the rows to this Markdown page, after lines `<!-- rows of NAME -->`.
+    /// Write the list of runs to PAGE.runs.json
     #[arg(long, value_name = "PAGE.md")]
     pub page: Option<PathBuf>,
     /// Clock of the runs: simulated, or wall (real hosts, docs/lab.md)

@@ -7,13 +7,13 @@ use tailcut_scenario::{
 };
 
 /// Overrides values of the scenario with flags. The flags `--topology` and `--workload` replace whole sections.
-/// These two flags are applied first. The flag `--set` overrides all other flags, so it is applied last.
+/// `--topology` and `--workload` are applied first. The flag `--set` overrides all other flags, so it is applied last.
 ///
 /// # Errors
 /// The value of a flag is not allowed.
 pub fn apply(scenario: &mut Scenario, changes: &Changes, seeds: &Seeds) -> Outcome<()> {
     if changes.topology.is_some() || changes.workload.is_some() {
-        // After these changes, the scenario's description is no longer true.
+        // With a new topology or workload, the scenario's description is no longer true.
         scenario.unset("", "about");
     }
     if let Some(text) = &changes.topology {

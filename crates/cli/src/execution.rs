@@ -239,7 +239,7 @@ pub fn report(dir: &Path, finished: &[&RunSummary], is_json: bool) -> Result<(),
 }
 
 /// Removes an earlier report.
-/// Otherwise the directory of an interrupted study would contain the report of another study.
+/// An earlier report in the directory of an interrupted study would be the report of another study.
 ///
 /// # Errors
 /// The operating system reports an error.

@@ -1,4 +1,4 @@
-//! Errors that end a command, and the exit codes of these errors.
+//! Errors that end a command, and the exit codes of errors.
 
 use std::fmt;
 use std::io;

@@ -43,7 +43,7 @@ pub fn of_arguments(error: &clap::Error) -> Value {
         });
         texts.into_iter().next().unwrap_or_default()
     };
-    // The first paragraph of the text is the message. The other paragraphs contain a hint and the usage.
+    // The first paragraph of the text is the message. All later paragraphs contain a hint and the usage.
     let message = error.to_string();
     let message = message.split("\n\n").next().unwrap_or_default();
     let suggested = [

@@ -20,7 +20,7 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes text to standard output, with line breaks for the width. Adds a line end if the text has none.
+/// Writes text to standard output, with line breaks for the screen width. Adds a final line break if there is none.
 ///
 /// # Errors
 /// The text cannot be written completely.

@@ -299,7 +299,7 @@ fn sans_io_crates_are_no_std() {
         assert!(attribute, "crates/{name}/src/lib.rs: found no #![no_std]");
         for file in rust_files(source) {
             let text = fs::read_to_string(&file).expect("a source file");
-            // The code after this line is test code, which may use the standard library.
+            // The code after `#[cfg(test)]` is test code, which may use the standard library.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for way in WAYS_TO_STD {
                 assert!(!code.contains(way), "{}: found `{way}`", file.display());

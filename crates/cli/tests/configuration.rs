@@ -251,7 +251,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Returns all keys of a program, and the keys that [`scalars`] does not contain.
-/// These other keys are lists, tables, paths of files, and keys that require another key.
+/// Keys outside of [`scalars`] are lists, tables, paths of files, and keys that require another key.
 fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
     fn of<T: serde::de::DeserializeOwned>(table: &str) -> Vec<String> {
         let keys = keys::<T>().into_iter();
@@ -392,7 +392,7 @@ fn a_key_of_the_command_line_names_its_route_where_there_are_several() {
 }
 
 /// Returns configurations with TLS keys, each with its reader and the name of the key.
-/// Each of the three programs has a listener with a key, and a gateway also has a client's key.
+/// Each program has a listener with a key, and a gateway also has a client's key.
 fn with_tls() -> [(Read, String, &'static str); 4] {
     let tls = "tls = { certificate = \"cert.pem\", key = \"key.pem\" }\n";
     let replica = GATEWAY.replace("[2]", "[\"https://a\"]");

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Maximum number of shared fields of a struct.
 const MOST: usize = 10;
 
-/// Known exceptions, each with its crate, struct and number of shared fields. These numbers may only decrease.
+/// Known exceptions, each with its crate, struct and number of shared fields. The numbers may only decrease.
 const KNOWN: &[(&str, &str, usize)] = &[];
 
 /// Returns the structs of a source text with their numbers of shared fields.

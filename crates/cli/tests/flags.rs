@@ -6,7 +6,7 @@ use std::path::Path;
 
 const SHARED: [&str; 5] = ["json", "seed", "seeds", "threads", "out"];
 
-/// Commands whose code reads shared flags, each with these flags. Other commands must not list shared flags.
+/// Commands whose code reads shared flags, each with its shared flags. All other commands must not list shared flags.
 const ACTING: [(&str, &[&str]); 24] = [
     ("compare", &SHARED),
     ("run", &SHARED),

@@ -1,7 +1,7 @@
 //! Test that at most two files of a crate import each other in a circle.
 //!
 //! An import is a path that starts with `crate::`, `super::`, `self::` or a submodule of the file.
-//! Such a path may be in a `use` or in the code. Imports in tests are not counted.
+//! The path of an import may be in a `use` or in the code. Imports in tests are not counted.
 //! If a file re-exports a name (`pub use`), an import of this name counts as an import of the file that defines it.
 
 mod sources;

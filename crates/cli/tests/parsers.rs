@@ -173,7 +173,7 @@ fn every_parser_of_outside_bytes_has_a_target_or_a_reason() {
     let gone: Vec<_> = all.difference(&found).collect();
     assert!(gone.is_empty(), "remove from fuzz/parsers.toml: {gone:#?}");
     for (parser, target) in &listed["targets"] {
-        // Another test shows that each folder of the corpus has a target.
+        // A separate test shows that each folder of the corpus has a target.
         assert!(
             fuzz().join("corpus").join(target).is_dir(),
             "{parser}: {target}"

@@ -2,7 +2,7 @@
 //! A short run of each design must give the same tables as before, value by value.
 //!
 //! `scenarios/settings.txt` shortens each scenario, and `scenarios/hashes.txt` contains the hashes of all tables.
-//! A change of behaviour changes hashes. The test then writes the new hashes and prints their path.
+//! A change of behaviour changes hashes. If hashes change, the test writes the new hashes and prints their path.
 //! Commit the new hashes with the change, and give the reason in the commit message.
 
 use serde_json::Value;

@@ -11,7 +11,7 @@ use tailcut_units::parameter::Parameter;
 /// Transport of hosts and queues of switch ports, as one paper or RFC publishes them.
 #[derive(Clone)]
 pub struct Design {
-    /// Name of the design: a lowercase letter, then lowercase letters, digits and `-`.
+    /// Name of the design: a lowercase letter, followed by lowercase letters, digits and `-`.
     pub name: &'static str,
     /// One-line description, which `tailcut list designs` prints.
     pub summary: &'static str,
@@ -69,7 +69,7 @@ impl Design {
 
     /// Returns whether requests with copies can use the design. There are three conditions:
     /// The hosts carry requests. The ports can have one more class, for copies, below their other classes.
-    /// The network card has no layer, because hosts that carry requests have no such layer.
+    /// The network card has no layer, because hosts that carry requests have no layer in the network card.
     pub const fn carries_requests(&self) -> bool {
         self.hosts.carry_requests() && matches!(self.nic, Nic::Plain) && self.ports.takes_copies
     }

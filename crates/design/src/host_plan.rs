@@ -62,7 +62,7 @@ pub struct Timeouts {
 
 /// Function that uses the hosts of a plan. It is generic over the type of their transport.
 pub trait UseHosts {
-    /// Result of the function.
+    /// Type of the result of using the hosts.
     type Output;
 
     /// Uses the hosts. `make` builds the host at a given seat.
@@ -168,7 +168,7 @@ impl HostPlan {
         })
     }
 
-    /// Returns the seat of a host in a network of `hosts` hosts.
+    /// Returns the position of a host in a network of `hosts` hosts.
     /// `rate` is the total rate of the host's links. `paths` is the number of equal-cost paths to distant hosts.
     pub fn seat(&self, host: HostId, hosts: u32, rate: Rate, paths: u32) -> HostSeat<'_> {
         HostSeat {
@@ -214,7 +214,8 @@ impl HostPlan {
         }
     }
 
-    /// Calls `user` with the function that builds hosts as trait objects. All such hosts share one compiled loop.
+    /// Calls `user` with the function that builds hosts as trait objects.
+    /// All hosts of this kind share one compiled loop.
     fn with_layers<U: UseHosts>(&self, user: U) -> U::Output {
         user.with(|seat| self.layered(seat))
     }

@@ -82,7 +82,7 @@ impl Ports {
         Self { marks, ..self }
     }
 
-    /// Allows copies of requests, in a class below the other classes of the queue.
+    /// Allows copies of requests, in a class below all other classes of the queue.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self {

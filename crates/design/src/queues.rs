@@ -71,7 +71,7 @@ impl Design {
 }
 
 /// Returns a queue with one more class below all others, for copies of requests.
-/// Returns `None` if such a class is not possible in the queue.
+/// Returns `None` if the queue cannot have one more class.
 fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
     let pushed_out = |classes, limit, mark_above| {
         QueueConfig::PushOut(PushOut {
@@ -86,7 +86,7 @@ fn with_copies(queue: QueueConfig) -> Option<QueueConfig> {
         QueueConfig::Priority(queue) => pushed_out(queue.classes, queue.limit, queue.mark_above),
         QueueConfig::Trimming(queue) => QueueConfig::Trimming(Trimming {
             classes: queue.classes + 1,
-            // The class of copies has its own limit. This limit equals the limit of the other classes.
+            // The class of copies has its own limit, which equals the limit of each other class.
             sharing: match queue.sharing {
                 Sharing::PerClass => Sharing::PerClass,
                 Sharing::Shared | Sharing::LastApart => Sharing::LastApart,

@@ -113,7 +113,7 @@ static BALANCERS: LazyLock<Register<NamedBalancer>> =
     LazyLock::new(|| Register::of(load_balancer::built_in()));
 static QUEUES: LazyLock<Register<NamedQueue>> = LazyLock::new(|| Register::of(queue::built_in()));
 
-/// Names of scenario sections that belong to no part. A part with keys cannot have one of these names.
+/// Names of scenario sections that belong to no part. A part with keys must have a different name.
 pub const SECTIONS_OF_NO_PART: [&str; 28] = [
     "study",
     "sweep",

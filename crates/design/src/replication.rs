@@ -42,7 +42,7 @@ pub enum Duplicates {
     /// A copy is sent if no answer arrives within a percentile of the response time.
     /// The client ignores the later answer, and servers complete both copies.
     Hedge,
-    /// Same as `Hedge`, but the first answer purges the other copy at the servers.
+    /// Same as `Hedge`, but the first answer purges the second copy at the servers.
     HedgePurged,
     /// Same as `Hedge`, but a budget limits the number of copies.
     HedgeBudget,

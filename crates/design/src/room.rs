@@ -12,7 +12,7 @@ struct Room {
     limit: Limit,
     /// Number of classes that each have this capacity. 1 if all classes share the capacity.
     parts: u8,
-    /// Limit of the waiting headers in bytes. `None`: the queue has no such limit.
+    /// Limit of the waiting headers in bytes. `None`: the number of waiting headers has no limit.
     headers: Option<u64>,
     /// ECN threshold.
     mark_above: Option<Limit>,

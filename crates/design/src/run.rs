@@ -4,7 +4,7 @@ use crate::settings::Settings;
 use tailcut_units::Duration;
 use tailcut_units::parameter::Values;
 
-/// Values of one run. The functions that configure the run's hosts receive these values.
+/// Values of one run, for the functions that configure the run's hosts.
 pub struct Run<'a> {
     /// Parameters of all parts.
     pub settings: &'a Settings,

@@ -93,7 +93,7 @@ impl FromStr for Stack {
             Some((stack, switches)) => (stack, Some(switches)),
         };
         // `ndp+` is replaced before the split at `+`.
-        // Without this replacement, the split would find a replication `ndp` and an empty design.
+        // If `ndp+` stayed, the split would find a replication `ndp` and an empty design.
         let stack = if stack == "ndp+" { "ndp-plus" } else { stack };
         let (replication, carrier) = match stack.split_once('+') {
             Some((layer, carrier)) => {

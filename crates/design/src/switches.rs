@@ -63,7 +63,7 @@ impl SwitchPlan {
             }),
             marks: design.ports.marks(settings),
             load_balancer: match ((balancer.build)(&values), settings.designs.ecmp_hash) {
-                // With these weak hashes, every switch computes the same hash.
+                // With weak hashes (CRC-32 or XOR), every switch computes the same hash.
                 // The remainder of the hash selects the path.
                 (LoadBalancerConfig::Ecmp, EcmpHash::Crc32 | EcmpHash::Xor) => {
                     LoadBalancerConfig::Remainder

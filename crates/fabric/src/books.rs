@@ -8,7 +8,7 @@ use crate::queue::DropReason;
 pub struct Count {
     /// Number of counted packets.
     pub packets: u64,
-    /// Sum of the bytes of these packets on the wire.
+    /// Sum of the bytes of the counted packets on the wire.
     pub bytes: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct DropCounts {
     /// Packets to a multicast group that all receivers had left.
     pub no_member: Count,
     /// Packets lost on a link that was down at their arrival time.
-    /// No port counts these packets as dropped, because a port has sent them.
+    /// No port counts a packet lost on a down link as dropped, because a port has sent the packet.
     pub link_down: Count,
     /// Packets that a link lost at random. No port counts these packets as dropped.
     pub link_loss: Count,
@@ -49,7 +49,7 @@ pub struct DropCounts {
 }
 
 impl DropCounts {
-    /// Returns each count with its reason.
+    /// Returns the number of dropped packets and bytes for each reason of drops.
     pub const fn by_reason(&self) -> [(DropReason, Count); 11] {
         [
             (DropReason::QueueFull, self.queue_full),

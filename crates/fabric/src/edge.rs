@@ -22,7 +22,7 @@ pub(crate) struct Edge {
     dropped: VecDeque<Waste>,
     /// Early packets and the hosts that sent them, by time of entry and then by order of injection.
     ahead: BTreeMap<(Time, u64), (PacketId, HostId)>,
-    /// Number of early packets stored so far. The number includes packets that have entered the network since then.
+    /// Number of early packets stored so far, including early packets that have already entered the network.
     held: u64,
 }
 

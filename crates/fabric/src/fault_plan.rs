@@ -130,7 +130,7 @@ fn instants(faults: &[LinkFault]) -> Vec<Time> {
             instants.extend([from, until]);
         }
     }
-    // A fault that ends at `Time::MAX` never ends, so this time is not a change.
+    // A fault that ends at `Time::MAX` never ends, so its end is not a change.
     instants.retain(|&at| at < Time::MAX);
     instants.sort_unstable_by(|a, b| b.cmp(a));
     instants.dedup();

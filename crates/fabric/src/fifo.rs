@@ -56,7 +56,7 @@ impl Rings {
 
 /// Result of a packet's arrival at a one-event port.
 pub(crate) enum Outcome {
-    /// The packet arrives at the other end of the link at this time in picoseconds.
+    /// The packet arrives at the other end of the link. The value is the arrival time in picoseconds.
     Arrives(u64),
     Dropped(DropReason),
 }
@@ -109,7 +109,7 @@ pub(crate) fn arrive(
             packet.ecn = Ecn::Marked;
             port.marked += 1;
         }
-        // This counter has only 32 bits, so that the port fits into one cache line.
+        // The number of waiting bytes has only 32 bits, so that the port fits into one cache line.
         let Some(backlog_bytes) = port.waiting.bytes.checked_add(packet.size) else {
             return Outcome::Dropped(DropReason::QueueFull);
         };

@@ -23,7 +23,7 @@ pub struct Clos {
     hosts: u32,
     /// Factor from which the child of a host is computed without a division.
     /// The child is the host's index in the range times this factor, divided by 2^63.
-    /// The multiplication is faster than a division at each hop.
+    /// At each hop, the multiplication by the factor is faster than a division.
     child: u64,
     up: Group,
     pub(crate) pin_divisor: u32,

@@ -109,8 +109,8 @@ pub enum LinkError {
     #[error("link {}: there is no such link", .0.0)]
     Unknown(PortId),
     /// The port before the link has one event per packet, so it computes departures when packets arrive.
-    /// This link can fail and be repaired, but its rate and delay are fixed.
-    /// With [`PortEvents::Two`](crate::PortEvents::Two), a fabric has no such ports.
+    /// A link after a port with one event per packet can fail and be repaired, but its rate and delay are fixed.
+    /// With [`PortEvents::Two`](crate::PortEvents::Two), a fabric has no ports with one event per packet.
     #[error(
         "link {}: its port computes departures on arrival, so its rate and delay are fixed; allowed \
          with two events for each packet (PortEvents::Two)", .0.0

@@ -1,5 +1,5 @@
 //! Multicast: a packet to a group leaves a switch once through every port that leads to a member.
-//! No link therefore transports the packet twice. Each switch decides for itself, and the decisions form a tree.
+//! No link transports a multicast packet twice. Each switch decides for itself, and the decisions form a tree.
 //! If several equal-cost ports lead to members, the switch's load balancer chooses one of them for all these members.
 //! Under ECMP, each flow to a group has its own tree. Under spraying, each packet has its own tree.
 //!

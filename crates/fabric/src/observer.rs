@@ -43,7 +43,7 @@ pub trait Observer<B: ?Sized> {
     fn started(&mut self, _seen: ObservedPacket<'_, B>) {}
     /// Handles a packet that a discipline marked when the packet arrived.
     /// A port with one event per packet does not call this function.
-    /// When such a port calls `enqueued`, the packets already have the mark in their ECN field.
+    /// When a port with one event per packet calls `enqueued`, the packets already have the mark in their ECN field.
     fn marked(&mut self, _seen: ObservedPacket<'_, B>) {}
     /// Handles a packet that a queue has trimmed. `cut` is the number of removed bytes.
     fn trimmed(&mut self, _seen: ObservedPacket<'_, B>, _cut: u32) {}

@@ -14,7 +14,7 @@ pub struct Hints {
     /// Key by which other packets can purge this packet. 0 means no key.
     pub purge_key: u64,
     /// Purge key of the packets that this packet removes.
-    /// It removes them from the queues of each switch that it passes.
+    /// A packet with a purge key removes packets from the queues of each switch that it passes.
     /// 0 means that the packet removes no other packets.
     pub purges: u64,
 }

@@ -9,8 +9,8 @@ use tailcut_units::{mix64, stream_seed};
 
 /// Number of full packets that a NIC accepts in advance for a busy uplink while another uplink is free.
 /// The packets are accepted because the next flow may use the free uplink.
-/// If this number is too small, a busy uplink often keeps a free uplink idle.
-/// If the number is too large, many packets wait where their transport can no longer change their order.
+/// If the number of accepted packets is too small, a busy uplink often keeps a free uplink idle.
+/// If the number of accepted packets is too large, many packets wait where their transport can no longer reorder them.
 const AHEAD: u64 = 4;
 
 /// Name of the hash that chooses among several uplinks, for [`stream_seed`].

@@ -435,7 +435,7 @@ proptest! {
     ) {
         let faults = failures.iter().map(|&(pod, core, from, span, reconvergence, is_down)| LinkFault {
             // The first aggregation switch of a pod has links to cores 0 and 1.
-            // The second has links to the other cores.
+            // The second aggregation switch of a pod has links to cores 2 and 3.
             a: Node::Switch(8 + 2 * pod + core / 2),
             b: Node::Switch(16 + core),
             number: None,

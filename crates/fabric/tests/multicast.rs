@@ -486,7 +486,7 @@ fn of_two_branches_that_share_a_buffer_each_loses_in_about_half_of_the_seeds() {
         let mut fabric = fabric(&topology, LoadBalancerConfig::Ecmp, seed);
         let group = fabric.form_group(&hosts(&[1, 2])).expect("two hosts");
         // The copies of the first packet occupy both links.
-        // One copy of the second packet waits, and the other finds the buffer full.
+        // One copy of the second packet waits, and its second copy finds the buffer full.
         for source in [0, 3] {
             let packet = Packet {
                 dst: group,

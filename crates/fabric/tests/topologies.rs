@@ -1,5 +1,5 @@
 //! Tests of topologies. All hosts are connected by the documented number of paths.
-//! A pinned path selects one of these paths.
+//! A pinned path selects one of the paths between two hosts.
 
 mod common;
 

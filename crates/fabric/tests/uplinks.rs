@@ -119,7 +119,7 @@ fn a_nic_goes_ahead_on_a_busy_uplink_but_not_for_ever() {
             taken += 1;
         }
         let (expected, free_ns) = match bonding {
-            // Each link transmits one packet.
+            // Each uplink transmits one packet.
             Bonding::FreeFirst => (2, 1_000),
             // One packet is in service, and four wait behind it.
             Bonding::ByFlow => (5, 1_000),

@@ -26,7 +26,7 @@ impl Steady {
     ///
     /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2.
     ///
-    /// A very small W* gives no solution. Every packet is then marked, and alpha is 1.
+    /// A very small W* gives no solution. In that case every packet is marked, and alpha is 1.
     pub fn alpha(&self) -> f64 {
         let w = self.critical_window();
         let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));

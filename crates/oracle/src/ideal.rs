@@ -121,7 +121,7 @@ impl Receiver {
 
 impl Transfer {
     /// Returns the completion times of a flow of `bytes` bytes if the window never limits the sender.
-    /// No transport with this handshake and these headers can be faster.
+    /// No transport with the same handshake and headers can be faster.
     pub fn unlimited(&self, bytes: u64) -> Completion {
         let widest = Self {
             initial_window: u64::MAX,
@@ -184,7 +184,7 @@ impl Transfer {
 }
 
 /// Returns the time until the last of `packets` equal packets has passed a path, if the sender sends them without gaps.
-/// Every hop stores and forwards the first packet. The other packets follow at the rate of the slowest port.
+/// Every hop stores and forwards the first packet. All later packets follow at the rate of the slowest port.
 ///
 /// The time is the sum over hops of (s_h + d_h), plus (n - 1) max s_h.
 /// s_h is the serialisation time of `bytes` at hop h, d_h the delay of its link, and n the number of packets.
@@ -201,7 +201,7 @@ pub fn equal_packets(hops: &[Hop], packets: u64, bytes: u64) -> Duration {
 /// Returns the time until the last bit of an incast reaches the receiver.
 /// The senders start at the same time and send `total_bytes` of line time through one port, `bottleneck`.
 /// The port starts when the first packet (`first_bytes` of line time) has passed the hops `access`.
-/// After this start, the port is never idle.
+/// After the first packet, the port of the incast is never idle.
 /// The time is exact under three conditions.
 /// The senders together are faster than the port, no packet is lost, and no window limits a sender.
 pub fn incast_drain(

@@ -8,7 +8,7 @@
 //! - [`conservation`]: checks that a run loses no packets and no bytes.
 //!
 //! The crate uses no code of the simulator, so it cannot contain the simulator's errors. Only tests depend on it.
-//! Functions panic if an argument is outside its documented range, because the test is then wrong.
+//! Functions panic if an argument is outside its documented range, because such a call is an error in a test.
 
 pub mod conservation;
 pub mod dctcp;

@@ -84,7 +84,7 @@ fn a_high_enough_threshold_keeps_the_queue_from_emptying_for_any_number_of_flows
             .fold(f64::INFINITY, f64::min)
     };
     // Section 3.4 of the paper derives K > C RTT / 7 from two approximations: alpha = sqrt(2 / W*), and W* + 1 ~ W*.
-    // Both approximations are inaccurate in the worst case, with windows of five to eight packets.
+    // The two approximations are inaccurate in the worst case, with windows of five to eight packets.
     // The exact solution requires K > 0.192 C RTT.
     assert!(smallest(0.195 * 700.0) > 0.0);
     assert!(smallest(0.185 * 700.0) < 0.0);

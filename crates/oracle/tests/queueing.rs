@@ -229,7 +229,7 @@ fn a_near_horizon_widens_the_bounds_but_keeps_the_truth_inside() {
 }
 
 /// Returns, for each customer, the smaller of two sums of simulated waits.
-/// One sum is for a mouse, and the other sum for its copy.
+/// One sum is for a mouse, and the second sum for its copy.
 /// Each sum has `rounds` waits from independent queues.
 fn smaller_sums(arrivals: f64, service: &Service, rounds: usize) -> Vec<f64> {
     let queues: Vec<Vec<f64>> = (0..2 * rounds)
@@ -379,7 +379,7 @@ fn processor_sharing_slows_every_size_alike_whatever_the_distribution() {
 fn priorities_agree_with_the_queues_that_they_contain() {
     let (fast, slow) = (Service::Exponential(1.0), Service::deterministic(2.0));
     let classes = [(0.3, &fast), (0.2, &slow)];
-    // With preemption, the other classes do not affect the highest class.
+    // With preemption, lower classes do not affect the highest class.
     let alone = mm1::mean_sojourn(0.3, 1.0);
     assert!((priority::preemptive_sojourn(&classes, 0) - alone).abs() < 1e-12);
     // The queue is never idle while a customer waits.

@@ -1,6 +1,6 @@
 //! Compares a probe's prediction with real RepSYN connections. The program sends volleys.
 //! At the same time, it opens plain and RepSYN connections to one RepNet server in turn.
-//! All these connections therefore meet the same network.
+//! The plain connections and the RepSYN connections therefore meet the same network.
 //!
 //! Run `repsyn serve 0.0.0.0:7000` on one host and `repsyn compare 10.0.0.8:7000 300` on another host.
 //! To load the network, run `repsyn load 10.0.0.7:9 80` on further pairs of hosts.
@@ -141,7 +141,7 @@ async fn compare(to: SocketAddr, volleys: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the mean time of the faster of two handshakes. The SYNs of each pair were sent one after the other.
+/// Returns the mean time of the faster of two handshakes. The SYNs of each pair were sent one at a time.
 fn neighbours(volley: &Volley) -> Option<f64> {
     let mut sent: Vec<Handshake> = volley.handshakes.iter().flatten().copied().collect();
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));

@@ -1,5 +1,5 @@
 //! Predicts the gain of RepNet on a network before RepNet is deployed. The probe needs no administrator rights.
-//! The probe finds next hops by TCP traceroute, and then measures volleys of handshakes.
+//! The probe finds next hops by TCP traceroute, and afterwards measures volleys of handshakes.
 //! A volley is a number of TCP handshakes that start at nearly the same time.
 //! The kernel reports their round-trip times.
 //!

@@ -62,7 +62,7 @@ pub struct Findings {
     /// Number of answered handshakes whose SYN was repeated, because the SYN or the answer was lost.
     pub resent: usize,
     /// Number of handshakes without an answer within 3.5 s.
-    /// All statistics include these handshakes with a time of 3.5 s.
+    /// All statistics include the handshakes without an answer, with a time of 3.5 s.
     pub unanswered: usize,
     /// Number of handshakes that failed for another reason, such as a port in use or a reset.
     pub failed: usize,

@@ -13,7 +13,7 @@ const TOO_MANY: f64 = 0.1;
 /// Number of probes, answered or not, between two changes of the rate.
 const WINDOW: u32 = 20;
 
-/// Part of a token that may be missing when a SYN is sent. Rounded times cause such small errors.
+/// Part of a token that may be missing when a SYN is sent, because rounded times cause small errors.
 const ROUNDING: f64 = 1e-6;
 
 /// Token bucket whose rate is halved if answers are missing, and recovers slowly.
@@ -60,7 +60,7 @@ impl Pace {
         }
         let is_too_fast = f64::from(self.missed) > TOO_MANY * f64::from(heard);
         self.rate = match is_too_fast {
-            // The user may set a rate below `FEWEST`. The rate must then stay at or below the user's value.
+            // If the user sets a rate below `FEWEST`, the rate must stay at or below the user's value.
             true => (self.rate / 2.0).max(FEWEST.min(self.most)),
             false => (self.rate * 1.25).min(self.most),
         };

@@ -9,7 +9,7 @@ pub const WORTH: f64 = 0.10;
 /// Largest number of further volleys that a user can be expected to measure.
 const TOO_MANY: f64 = 100_000.0;
 
-/// Kind of the recommendation.
+/// Kind of the recommendation for or against RepNet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {

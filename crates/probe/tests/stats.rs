@@ -124,7 +124,7 @@ fn delays_that_depend_on_each_other_are_not_taken_for_independent_ones() {
     let volleys = model.volleys(400, 48);
     let prediction = predict(&volleys).expect("enough");
     let mean = prediction.mean;
-    // Half of the pairs share a path. For the other pairs, the mean waiting time is halved.
+    // Half of the pairs share a path. For all other pairs, the mean waiting time is halved.
     let truth = (850.0 * 0.49 + (850.0 - 400.0) * 0.51) / 850.0 - 1.0;
     assert!(
         (mean.change.value - truth).abs() < 0.05,

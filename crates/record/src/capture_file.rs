@@ -89,7 +89,8 @@ pub(crate) fn remove_all(dir: &Path) -> Result<(), Error> {
     for path in files(dir)? {
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     }
-    // The removal fails if the directory contains other files. These files and the directory then stay.
+    // The removal fails if the directory contains unknown files.
+    // The unknown files and the directory stay after a failure.
     let _ = fs::remove_dir(dir.join(CAPTURES));
     Ok(())
 }

@@ -11,7 +11,7 @@ pub enum Value<'a> {
     Integer(u64),
     /// A number.
     Real(f64),
-    /// Text.
+    /// Text in a cell.
     Text(&'a str),
     /// Index into [`RunRecord::classes`](crate::RunRecord::classes). Tables contain the name of the class.
     Class(u8),

@@ -44,7 +44,7 @@ table! {
     }
 }
 
-/// Returns statistics of the completion times of the coflows of this kind. Returns `None` without such coflows.
+/// Returns statistics of the completion times of the coflows of one kind. Returns `None` if there are no coflows.
 pub(crate) fn completion_of(rows: &[CoflowRecord], kind: CoflowKind) -> Option<FctStats> {
     let mut of_kind = rows.iter().filter(|row| row.kind == kind).peekable();
     of_kind.peek()?;

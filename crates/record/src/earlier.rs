@@ -20,7 +20,7 @@ pub enum Earlier {
     /// Runs with the same configuration and executable.
     #[default]
     SameBuild,
-    /// Runs with the same configuration. Runs of the same executable come first, then newer runs before older runs.
+    /// Runs with the same configuration. Runs of the same executable come first, and newer runs precede older runs.
     AnyBuild,
     /// No runs. All existing runs are removed.
     Remove,
@@ -35,7 +35,7 @@ pub struct Found {
     pub of_other_builds: usize,
     /// Number of planned runs that are not reused, because only other executables have executed them.
     pub left_of_other_builds: usize,
-    /// Number of runs that the study does not plan. These runs were moved from `runs/` to `kept/`.
+    /// Number of runs that the study does not plan, and that were moved from `runs/` to `kept/`.
     pub set_aside: usize,
     /// Error texts of existing runs that are not reused because their files were changed after writing.
     pub damaged: Vec<String>,
@@ -74,7 +74,7 @@ struct OriginOnly {
 }
 
 /// Reuses the existing runs of `dir` that `manifest` plans.
-/// Afterwards the reused runs are in `runs/`, and the manifest marks them as finished. All other runs are in `kept/`.
+/// After this call, the manifest marks reused runs as finished, and they are in `runs/`. All other runs are in `kept/`.
 pub(crate) fn take(dir: &Path, manifest: &mut Manifest, earlier: Earlier) -> Result<Found, Error> {
     let mut known = directories(dir, RUNS)?;
     known.extend(directories(dir, KEPT)?);

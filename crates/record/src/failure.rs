@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tailcut_units::{Rate, Time};
 
 /// Failure of one directed link. Several failures of a link may overlap.
-/// The link is down if one of these failures is [`LinkTrouble::Down`].
-/// Otherwise the link has the lowest rate and the highest loss of all these failures.
+/// The link is down if one of its failures is [`LinkTrouble::Down`].
+/// A link without a `Down` failure has the lowest rate and the highest loss of all its failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LinkFailure {
     /// Number of the port that sends into the link ([`PortTotals::port`](crate::PortTotals::port)).

@@ -8,7 +8,7 @@ use tailcut_units::{Bytes, Duration};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeGroup {
-    /// Flows under 100 KB (100,000 bytes). RepFlow replicates these flows.
+    /// Flows under 100 KB (100,000 bytes), which RepFlow replicates.
     Mice,
     /// Flows of at least 100 KB and less than 1 MB.
     Medium,
@@ -40,7 +40,7 @@ impl SizeGroup {
 
 /// Returns the index of the `p`-quantile in `n` sorted samples, or `None` if `n` is 0.
 /// At least a share `p` of the samples is smaller than or equal to the quantile.
-/// The quantile is the smallest sample with this property (nearest rank, no interpolation).
+/// The quantile is the smallest sample that is large enough (nearest rank, no interpolation).
 /// A `p` below 0 counts as 0, and a `p` above 1 counts as 1.
 pub fn quantile_rank(n: usize, p: f64) -> Option<usize> {
     // The subtraction corrects rounding: 0.99 * 100 may be 99.00000000000001 and must give rank 99.

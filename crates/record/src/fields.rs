@@ -1,4 +1,4 @@
-//! Hash of the fields of rows, in sequence. The hash of a run is such a hash.
+//! Hash of the fields of rows, in sequence. The hash of a run is a hash of this kind.
 
 use crate::cell::{Cell, Value};
 use twox_hash::XxHash3_128;

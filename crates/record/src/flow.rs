@@ -11,7 +11,7 @@ table! {
     #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub struct FlowRecord {
         /// Number of the flow, from 0. If the whole workload is a trace, this is the flow's row in the trace.
-        /// Otherwise, flows are numbered in the order of their starts.
+        /// If the workload is not a trace, flows are numbered in the order of their starts.
         "flow" flow: FlowId,
         /// Sending host.
         "src" src: HostId,

@@ -143,7 +143,8 @@ impl FlowLog {
         }
     }
 
-    /// Packs the row of a flow that has ended. The row may still change, but [`FlowLog::change`] is slower then.
+    /// Packs the row of a flow that has ended.
+    /// A packed row may change, but [`FlowLog::change`] is slower for packed rows.
     pub fn end(&mut self, flow: FlowId) {
         if let (flow, RowLocation::Open(slot)) = self.find(flow) {
             let row = self.open[slot as usize];
@@ -153,7 +154,7 @@ impl FlowLog {
         }
     }
 
-    /// Packs a row after the other packed rows.
+    /// Packs a row after all packed rows.
     fn pack(&mut self, row: &FlowRecord) -> RowLocation {
         let room = self.chunks.last().map_or(0, Vec::len) - self.taken;
         if room < codec::LONGEST {

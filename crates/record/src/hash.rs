@@ -3,7 +3,7 @@
 use crate::fields::{Fields, Hashed};
 use crate::{FlowRows, PacketCount, RequestRecord, RunTotals};
 
-/// Hashes `flows`, then `totals` without `events`, then the requests.
+/// Hashes `flows`, `totals` without `events`, and the requests, in this order.
 /// Flows and requests are in the order of their numbers.
 pub(crate) fn of_run(
     flows: &impl FlowRows,
@@ -58,7 +58,7 @@ impl Fields {
             self.bytes(reason.as_bytes());
             self.count(*count);
         }
-        // Earlier versions did not count copies. A run without copies must have the same hash as in these versions.
+        // Earlier versions did not count copies. A run without copies must have the same hash as in earlier versions.
         if copied.packets > 0 {
             self.count(*copied);
         }

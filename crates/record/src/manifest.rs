@@ -20,7 +20,7 @@ pub struct Manifest {
     pub started_at: String,
     /// Machine that ran the study.
     pub host: HostInfo,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Complete configuration, including defaults.
     pub config: serde_json::Value,
@@ -50,7 +50,7 @@ impl HostInfo {
     }
 }
 
-/// Inputs that determine a run's result. A later study compares these inputs to find an existing run.
+/// Inputs that determine a run's result. A later study compares the inputs to find an existing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// Hash of the run's complete configuration.
@@ -93,7 +93,7 @@ pub struct ManifestRun {
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// The run was not finished when the manifest was written, at the start of the study.
-    /// [`StoredStudy`](crate::StoredStudy) reports such a run as finished if its files exist.
+    /// [`StoredStudy`](crate::StoredStudy) reports a planned run as finished if the run's files exist.
     Planned,
     /// The run has finished, and its files are complete.
     Finished,
@@ -167,7 +167,7 @@ fn run_name(key: &RunKey) -> String {
         format!("-{}{value}", one.key)
     });
     let parameters: String = parameters.collect();
-    // The shortened names of two runs may be equal. The digits of the origin after the names distinguish such runs.
+    // The shortened names of two runs may be equal. The digits of the origin after the names distinguish equal names.
     let parameters: String = parameters.chars().take(LONGEST_PARAMETERS).collect();
     let name = format!("{}{load}{parameters}-seed{}", key.design, key.seed);
     name.chars()

@@ -5,7 +5,7 @@ use tailcut_units::Duration;
 use tailcut_units::quantity;
 
 /// Start or end of the measured part of a run.
-/// Flows, requests and sessions that start in this part are measured, even if they end after this part.
+/// Flows, requests and sessions that start in the measured part are measured, even if they end after this part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum MeasureBound {
     /// Automatic bound: the analysis of the results finds the end of the warm-up.

@@ -14,7 +14,7 @@ pub struct OfferedLoad {
     /// Link with the highest load; `None`: the loads of single links are unknown.
     pub busiest: Option<LinkLoad>,
     /// Kinds of the workload's parts that `tiers` does not include, such as `closed`, `burst` and `trace`.
-    /// Parts of these kinds have no arrival rate.
+    /// Parts of the kinds `closed`, `burst` and `trace` have no arrival rate.
     pub exempt: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct UnfinishedBytes {
 }
 
 impl UnfinishedBytes {
-    /// Computes the means for these flows and requests. Returns `None` if all of them start at the same time.
+    /// Computes the means for the given flows and requests. Returns `None` if all of them start at the same time.
     pub fn of(flows: &(impl FlowRows + ?Sized), requests: &[RequestRecord]) -> Option<Self> {
         let spans = || {
             let of_flows = flows.rows().map(|f| (f.start, f.fct, f.bytes));
@@ -95,7 +95,7 @@ impl UnfinishedBytes {
     }
 }
 
-/// Returns the time from the first start to the last end of these flows and requests.
+/// Returns the time from the first start to the last end of the given flows and requests.
 /// Returns `None` without flows and requests, or if at least one of them did not end.
 pub(crate) fn makespan(
     flows: &(impl FlowRows + ?Sized),

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// A run is written under a temporary name and renamed when it is complete.
 /// The directory therefore contains only complete runs, even if the program is killed.
-/// The next study that plans one of these runs reuses this run.
+/// The next study that plans a stored run reuses the run.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
@@ -49,8 +49,8 @@ impl OutputDir {
         if holds_a_study && earlier != Earlier::Remove {
             crate::stored::read_manifest(&path)?;
         }
-        // This manifest lists all runs as not finished.
-        // The manifest is therefore correct, even if the program is killed in one of the next steps.
+        // The first manifest lists all runs as not finished.
+        // The first manifest is therefore correct, even if the program is killed in one of the next steps.
         write_json(&path.join(MANIFEST), &manifest)?;
         if earlier == Earlier::Remove {
             earlier::remove_runs(&path)?;
@@ -164,7 +164,7 @@ impl OutputDir {
     ///
     /// # Errors
     /// [`Error::UnplannedRun`], or [`Error::Io`] if the operating system reports an error.
-    /// An earlier capture then stays.
+    /// After an error, an earlier capture stays.
     pub fn keep_capture(&self, index: usize, file: CaptureFile) -> Result<PathBuf, Error> {
         self.planned(index)?;
         let name = file.keep()?;
@@ -208,7 +208,7 @@ fn holds_a_study(path: &Path) -> Result<bool, Error> {
     if path.join(MANIFEST).exists() {
         return Ok(true);
     }
-    // A program that is killed before it has written its first manifest leaves these files.
+    // A program that is killed before it has written its first manifest leaves a lock and a partial manifest.
     let first = [LOCK.to_owned(), format!("{MANIFEST}{PARTIAL}")];
     for entry in entries {
         let entry = entry.map_err(Error::io("read", path))?;

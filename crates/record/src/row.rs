@@ -1,5 +1,5 @@
 //! Definition of a table's row. All other forms of a row follow from this definition.
-//! The other forms are files, hashes, the log of flows, and columns in other programs.
+//! The definition of a row also defines files, hashes, the log of flows, and columns in other programs.
 
 use crate::cell::{Cell, Kind, Value};
 

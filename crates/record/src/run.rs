@@ -14,7 +14,7 @@ use tailcut_units::Duration;
 /// Record of a run in which the row of a flow is packed when the flow ends.
 pub type PackedRun = RunRecord<FlowLog>;
 
-/// Number of packets, and number of bytes in these packets, including headers.
+/// Number of packets, and number of bytes in the packets, including headers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PacketCount {
     /// Number of packets.
@@ -67,9 +67,9 @@ pub struct RunTotals {
     /// Packets in queues or on links at the end of the run.
     pub remaining: PacketCount,
     /// Packets whose payload a switch cut off, and the removed bytes.
-    /// These packets are also included in the delivered, dropped or remaining packets.
+    /// Packets without payload are also included in the delivered, dropped or remaining packets.
     pub trimmed: PacketCount,
-    /// Packets whose header a switch returned to the sender, and the bytes of these headers.
+    /// Packets whose header a switch returned to the sender, and the bytes of the returned headers.
     /// A packet is returned at most once.
     pub returned: PacketCount,
     /// Packets marked as "congestion experienced".
@@ -104,7 +104,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     /// Flows, finished or not.
     pub flows: F,
     /// Flows that only carry load, and that start until the last of `flows` has ended.
-    /// The numbers of these flows follow the numbers of `flows`. Not hashed.
+    /// The numbers of flows that only carry load follow the numbers of `flows`. Not hashed.
     pub load_only: F,
     /// Requests, finished or not.
     pub requests: Vec<RequestRecord>,
@@ -115,7 +115,7 @@ pub struct RunRecord<F = Vec<FlowRecord>> {
     pub coflows: Vec<CoflowRecord>,
     /// Names and totals of all ports; may be empty. Not hashed.
     pub ports: Vec<PortTotals>,
-    /// All hosts, then all switches, ordered by number; may be empty. Not hashed.
+    /// All hosts, followed by all switches, ordered by number; may be empty. Not hashed.
     pub nodes: Vec<NodeRecord>,
     /// Links of all ports, in the order of the ports; may be empty. Not hashed.
     pub topology: Vec<TopologyLink>,
@@ -149,7 +149,7 @@ impl RunRecord {
 }
 
 impl<F: Default> RunRecord<F> {
-    /// Creates a record that contains only these flows.
+    /// Creates a record that contains only the given flows.
     pub fn of(key: RunKey, flows: F) -> Self {
         Self {
             key,
@@ -281,7 +281,8 @@ pub struct RunSummary {
     /// Number of started flows.
     pub flows: u64,
     /// Number of flows that only carry load after all other flows have started.
-    /// Only packets, bytes, drops and marks include these flows. `None`: an earlier version wrote the file.
+    /// Only packets, bytes, drops and marks include flows that only carry load.
+    /// `None`: an earlier version wrote the file.
     #[serde(default)]
     pub load_only: Option<u64>,
     /// Number of flows that had not finished at the end of the run.
@@ -318,7 +319,7 @@ pub struct RunSummary {
     /// Packets whose payload a switch cut off, and the removed bytes.
     #[serde(default)]
     pub trimmed: PacketCount,
-    /// Packets whose header a switch returned to the sender, and the bytes of these headers.
+    /// Packets whose header a switch returned to the sender, and the bytes of the returned headers.
     #[serde(default)]
     pub returned: PacketCount,
     /// Packets marked as "congestion experienced".
@@ -354,7 +355,7 @@ pub struct RunSummary {
     /// Completion times of the queries; `None`: the workload has no queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<FctStats>,
-    /// Completion times of the coflows from files; `None`: the workload has no such coflows.
+    /// Completion times of the coflows from files; `None`: the workload has no coflows from files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<FctStats>,
     /// Load that the workload offers to the links; `None`: an earlier version wrote the file.

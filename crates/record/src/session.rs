@@ -58,12 +58,12 @@ table! {
         "client" client: HostId,
         /// Receiving host.
         "receiver" receiver: HostId,
-        /// Size of the session in bytes. Each receiver gets all these bytes.
+        /// Size of the session in bytes. Each receiver gets all bytes.
         "bytes" bytes: Bytes,
         /// Time of the client's request.
         "start_ns" start: Time,
         /// Time from `start` until this receiver had all bytes; `None`: the run ended first.
-        /// In a daisy chain, this time ends when all earlier receivers of the chain also have all bytes.
+        /// In a daisy chain, the completion time ends when all earlier receivers of the chain also have all bytes.
         "completion_ns" completion: Option<Duration>,
         /// Symbols, complete or trimmed, that arrived before the receiver had all bytes.
         /// The value is 0 in transfers with one sender and one receiver.

@@ -41,7 +41,7 @@ pub struct StoredRun {
 pub enum WrittenRun {
     /// The run was written.
     Here(Box<RunSummary>),
-    /// Another process wrote the run first. Its files stay.
+    /// A concurrent process wrote the run first. Its files stay.
     ThereAlready,
 }
 

@@ -33,7 +33,7 @@ pub enum Data {
     Integer(Vec<Option<i64>>),
     /// Numbers.
     Real(Vec<Option<f64>>),
-    /// Text.
+    /// Column of texts.
     Text(Vec<Option<Arc<str>>>),
 }
 

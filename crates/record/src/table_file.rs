@@ -128,7 +128,7 @@ pub(crate) fn open(dir: &Path, table: &TableFile) -> Result<File, Error> {
 }
 
 /// Checks that the file of a table is unchanged since it was written.
-/// The function then passes the rows to `each`, in pieces.
+/// After the check, the function passes the rows to `each`, in pieces.
 ///
 /// # Errors
 /// The errors of [`open`]; [`Error::Damaged`] if columns are missing, or if `each` rejects a row.

@@ -15,7 +15,7 @@ pub(crate) const LINK_NAMES: [&str; 2] = ["port.name", "link.name"];
 /// Kind of a run's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableKind {
-    /// Table of the flows: [`RunRecord::flows`], then [`RunRecord::load_only`].
+    /// Table of the flows: [`RunRecord::flows`], followed by [`RunRecord::load_only`].
     Flows,
     /// Table of the requests: [`RunRecord::requests`].
     Requests,
@@ -90,7 +90,8 @@ impl TableKind {
     /// All rows have the same values.
     pub(crate) fn complete(self, run: &RunKey, mut table: Table) -> Table {
         let rows = table.rows();
-        // The documentation determines the position of the column `design`. In these tables, it is the second column.
+        // The documentation determines the position of `design`.
+        // In tables of some kinds, `design` is the second column.
         // In all other tables, the column `design` follows the columns of the row.
         let design = match self {
             Self::Flows | Self::Requests => 1,

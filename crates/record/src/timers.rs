@@ -21,7 +21,7 @@ pub struct SlowCodec {
 }
 
 /// Unit of service (chunk) that is at least as large as most objects.
-/// One copy of a request then usually sends the whole response, and several copies cannot share a response.
+/// With large chunks, one copy of a request usually sends the whole response, and copies cannot share a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CoarseChunk {
     /// Size of the chunk in bytes.
@@ -33,7 +33,7 @@ pub struct CoarseChunk {
 }
 
 /// Gap of flowlets that is outside the range of good gaps.
-/// The round-trip time and the queues of the network determine this range.
+/// The round-trip time and the queues of the network determine the range of good gaps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlowletGap {
     /// Key that sets the gap, such as `letflow.gap`.
@@ -47,7 +47,7 @@ pub struct FlowletGap {
 }
 
 /// Constants of a run's transport.
-/// The completion times of the slowest flows may show these constants instead of the network's delays.
+/// The completion times of the slowest flows may show constants of the transport instead of the network's delays.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timers {
     /// Timeout before the first round-trip sample; `None`: the transport has no handshake.

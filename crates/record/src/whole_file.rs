@@ -19,7 +19,7 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 /// Writes a JSON file as [`write_whole`] does.
 ///
 /// # Errors
-/// [`Error::Io`] if the operating system reports an error. An earlier file then stays.
+/// [`Error::Io`] if the operating system reports an error. After an error, an earlier file stays.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| Error::io("encode", path)(error.into()))?;
@@ -30,7 +30,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
 /// Writes a file under a temporary name and renames it. The file is never incomplete, even after a power failure.
 ///
 /// # Errors
-/// [`Error::Io`] if the operating system reports an error. An earlier file then stays.
+/// [`Error::Io`] if the operating system reports an error. After an error, an earlier file stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let partial = beside(path);
     write_through(&partial, bytes)

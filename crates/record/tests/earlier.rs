@@ -290,7 +290,7 @@ fn runs_of_a_version_without_origins_are_readable_and_never_removed() {
 fn starting_over_leaves_a_manifest_at_every_moment() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), plan(&["tcp"], 2, "a"), Earlier::SameBuild);
-    // This directory has the name of a file and cannot be removed as a file.
+    // A directory with the name of a file cannot be removed as a file.
     // The removal therefore stops in the middle, as if the process was killed.
     let stuck = names(&dir.path().join("runs")).remove(1);
     let stuck = dir.path().join("runs").join(stuck).join("flows.csv");

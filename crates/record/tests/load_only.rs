@@ -1,4 +1,4 @@
-//! Flows that only carry load: their rows in files, and files of versions that did not write such rows.
+//! Flows that only carry load: their rows in files, and files of versions that did not write rows for these flows.
 
 mod keys;
 

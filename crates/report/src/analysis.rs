@@ -96,7 +96,7 @@ impl Analysis {
     }
 
     /// Returns the headline of each combination of topology and workload.
-    /// The report shows the figures of these settings.
+    /// The report shows the figures of the headline settings.
     pub fn headlines(&self) -> Vec<usize> {
         self.headlines.clone()
     }
@@ -120,7 +120,7 @@ impl Analysis {
         }
     }
 
-    /// Returns whether the study has several topologies or workloads. The name of a setting must then contain both.
+    /// Returns whether the study has several topologies or workloads, so that the name of a setting must contain both.
     pub fn has_several_places(&self) -> bool {
         let first = self.settings.first();
         first.is_some_and(|first| self.settings.iter().any(|s| !s.is_beside(first)))
@@ -143,7 +143,7 @@ impl Analysis {
 }
 
 /// Maximum number of swept settings for which all distributions are drawn.
-/// Above this number, only the distributions of the headline are drawn.
+/// With more swept settings, only the distributions of the headline are drawn.
 const MOST_DISTRIBUTIONS: usize = 6;
 
 /// Returns, for each combination of topology and workload, the setting in the middle of the sweep.

@@ -97,7 +97,7 @@ pub(crate) fn sentences_at(study: &Study, setting: usize) -> Vec<String> {
             sentences
         }
     };
-    // A sentence about invalid runs comes before the answer, because the answer depends on these runs.
+    // A sentence about invalid runs comes before the answer, because the answer depends on the invalid runs.
     match lateness::sentence(study, setting) {
         Some(warning) if warning.starts_with("NOT") => sentences.insert(0, warning),
         sound => sentences.extend(sound),

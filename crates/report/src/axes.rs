@@ -141,8 +141,8 @@ impl Axis {
         format!("{} {}", self.name(), self.values[place].text)
     }
 
-    /// Returns the axis for a plot. If all values are numbers, the ticks are at these numbers.
-    /// Otherwise, each value is shown as a name.
+    /// Returns the axis for a plot. If all values are numbers, the ticks are at the values.
+    /// If some values are not numbers, each value is shown as a name.
     pub fn plotted(&self) -> plot::Axis {
         if !self.is_numeric() {
             return self.named();
@@ -252,7 +252,7 @@ pub(crate) fn keys<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<Strin
 }
 
 /// Returns the index of the setting nearest to the middle.
-/// The first criterion is the load (nearest to 0.5, and the higher of two such loads).
+/// The first criterion is the load (nearest to 0.5, and the higher of two loads at the same distance).
 /// The second criterion is the middle value of each key.
 pub(crate) fn middle(settings: &[&Setting]) -> Option<usize> {
     let axes = Axis::of(settings);

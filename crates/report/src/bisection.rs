@@ -85,7 +85,7 @@ impl SearchRange {
                     open: from,
                 });
             }
-            // If one end is undecided, the other end determines the direction.
+            // If one end of an interval is undecided, the decided end determines the direction.
             (Side::Below, _) | (_, Side::Above) => true,
             (Side::Above, _) | (_, Side::Below) => false,
         };

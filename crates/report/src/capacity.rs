@@ -21,7 +21,7 @@ pub(crate) fn sentences(study: &Study, headline: usize) -> Vec<String> {
 
 fn sentence(study: &Study, headline: usize, axis: &Axis) -> Option<String> {
     let along = study.analysis().along(headline, axis);
-    // A network has a capacity only for a load that continues. A burst, a trace or a closed loop has no such load.
+    // A network has a capacity only for a load that continues, and not for a burst, a trace or a closed loop.
     if along
         .iter()
         .any(|&(_, setting)| !load::is_sustained(study, setting))

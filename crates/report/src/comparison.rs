@@ -91,7 +91,7 @@ impl Verdict {
     /// A decision needs a narrow interval.
     /// For a band with two finite ends, the interval must not be wider than the band.
     /// A band with an open end has infinite width, so any interval would fit.
-    /// For such a band, the whole interval must be on one side of the finite end.
+    /// For a band with an open end, the whole interval must be on one side of the finite end.
     /// In all other cases, the verdict is "too few".
     /// A figure that is infinite because a flow never finishes has no interval.
     /// An infinite figure is outside every band with a finite upper end.

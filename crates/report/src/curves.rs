@@ -141,7 +141,7 @@ impl<'a> Ranked<'a> {
 
 /// Returns the last point of a complementary distribution function of `n` values: the largest value, at the share 1/n.
 /// Returns `None` if the curve already ends at the share 1/n.
-/// If all values are equal, this point keeps the curve a visible line.
+/// If all values are equal, a point at the share 1/n keeps the curve a visible line.
 fn lowest_step(points: &[Point], n: f64) -> Option<Point> {
     let last = *points.last()?;
     (last.y > 1.0 / n).then_some(Point { y: 1.0 / n, ..last })

@@ -14,7 +14,7 @@ use crate::sample::{Metric, Statistic};
 use crate::side_effects::SideEffects;
 use crate::study::Study;
 
-/// Designs of one setting: the baseline and the other designs.
+/// Designs of one setting: the baseline and all designs that are compared with it.
 pub(crate) struct DesignComparison<'a> {
     study: &'a Study,
     setting: usize,
@@ -368,7 +368,7 @@ fn flows(n: usize) -> String {
 }
 
 /// Returns the relative change of the bytes on the wire against the baseline, over the seeds that both designs ran.
-/// If a run does not count these bytes, or if the bytes include flows that only carry load, the payload is compared.
+/// If a run does not count bytes on the wire, or counts bytes of flows that only carry load, the payload is compared.
 /// A design whose last flow takes longer has more flows that only carry load.
 pub(crate) fn bytes_change(study: &Study, setting: usize, design: &str, base: &str) -> Option<f64> {
     let cells = study.cells();

@@ -57,7 +57,8 @@ pub struct Ratio {
     pub interval: Option<(f64, f64)>,
     /// Number of seeds from which the ratio is computed.
     pub seeds: usize,
-    /// Shares of flows beyond the gap if one of the two quantiles lies on a gap. These shares are stable.
+    /// Shares of flows beyond the gap if one of the two quantiles lies on a gap.
+    /// Unlike the quantiles, the shares are stable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_gap: Option<BeyondGap>,
 }
@@ -69,9 +70,9 @@ pub struct BeyondGap {
     pub threshold: f64,
     /// Share of this design's flows beyond the gap, with its 95 % confidence interval.
     pub share: Share,
-    /// Share of the other design's flows beyond the gap, with its 95 % confidence interval.
+    /// Share of the compared design's flows beyond the gap, with its 95 % confidence interval.
     pub base: Share,
-    /// Share of this design minus share of the other design. The difference is paired by seed.
+    /// Share of this design minus share of the compared design. The difference is paired by seed.
     pub difference: Share,
 }
 
@@ -92,7 +93,7 @@ impl Ratio {
     }
 
     /// Returns the ratio with an interval that holds for `comparisons` ratios together (Bonferroni).
-    /// The ratio of the best of several designs needs this interval.
+    /// The ratio of the best of several designs needs an interval for several comparisons.
     /// On a logarithmic scale, the interval becomes wider by the ratio of the two quantiles of Student's t.
     pub fn corrected(self, comparisons: usize) -> Self {
         let level = 0.025 / comparisons.max(1) as f64;

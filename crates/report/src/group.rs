@@ -190,7 +190,7 @@ impl Group {
         Self::fine().contains(self)
     }
 
-    /// Returns the measured members of the table from which the group takes its members, in a run.
+    /// Returns the measured rows of a run that may be members: flows, requests or sessions, as the group has.
     pub fn members<'a>(&self, run: &'a Run) -> &'a [Flow] {
         let all: &[Flow] = match self.kind {
             MemberKind::Flows => &run.flows,

@@ -20,7 +20,7 @@ pub(crate) fn noun_of(group: &Group) -> &'static str {
 }
 
 /// Returns the statistic of the answer: the 99th percentile, if a setting of the sweep has enough flows for it.
-/// Otherwise, returns the mean.
+/// If no setting has enough flows for a 99th percentile, returns the mean.
 pub(crate) fn answer_statistic(analysis: &Analysis, headline: usize) -> Statistic {
     let group = headline_group(analysis, headline);
     let is_known = |setting: usize| {

@@ -19,7 +19,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// Writes the report as one self-contained HTML file.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written. An existing file then remains unchanged.
+/// [`Error::Io`] if the file cannot be written. An existing file remains unchanged after an error.
 pub fn write_html(study: &Study, path: impl AsRef<Path>) -> Result<(), Error> {
     tailcut_record::write_whole(path.as_ref(), html(study).as_bytes())
 }

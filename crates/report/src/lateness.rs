@@ -1,4 +1,4 @@
-//! Lateness of packets in runs on real hosts, and validity of these runs.
+//! Lateness of packets in runs on real hosts, and validity of the runs.
 
 use crate::caveat::Caveat;
 use crate::format::list;

@@ -1,4 +1,4 @@
-//! Offered load of the links, and growth of the unfinished bytes. These two values show whether a gain is meaningful.
+//! Offered load of the links, and growth of the unfinished bytes. Both values show whether a gain is meaningful.
 
 use crate::caveat::Caveat;
 use crate::format::list;
@@ -42,7 +42,7 @@ pub(crate) fn is_overloaded(study: &Study, setting: usize) -> bool {
 }
 
 /// Returns whether the workload of a setting offers a load during all arrivals.
-/// A workload offers such a load if some flows arrive at random times that do not depend on the network.
+/// A workload offers load during all arrivals if some flows arrive at random times, independent of the network.
 pub(crate) fn is_sustained(study: &Study, setting: usize) -> bool {
     let cells = study.cells();
     let offered = cells.get(setting).and_then(highest);
@@ -128,7 +128,7 @@ fn tiers_sentence(offered: &OfferedLoad) -> Option<String> {
 }
 
 /// Returns a warning if new flows keep arriving until all recorded flows have finished, and links are overloaded.
-/// The recorded flows may then never finish.
+/// On overloaded links, the recorded flows may never finish.
 fn continued_sentence(study: &Study, setting: usize, offered: &OfferedLoad) -> Option<String> {
     let key = "measure.continue_load";
     let cells = study.cells();
@@ -204,7 +204,7 @@ fn growth_sentence(cell: &StudyCell<'_>) -> Option<String> {
 }
 
 /// Returns the table of the load of each tier and of the growth of unfinished bytes, by setting and design.
-/// Returns `None` if the runs do not contain these values.
+/// Returns `None` if the runs contain neither loads nor unfinished bytes.
 pub(crate) fn table(study: &Study) -> Option<Table> {
     let analysis = study.analysis();
     let cells = study.cells();

@@ -70,7 +70,7 @@ pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     ))
 }
 
-/// Returns the sentence about flows that only carry load. Returns `None` if the setting has no such flows.
+/// Returns the sentence about flows that only carry load. Returns `None` if the setting has only recorded flows.
 pub(crate) fn load_only_sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let designs = cells.get(setting)?.designs.iter();

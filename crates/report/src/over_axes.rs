@@ -1,4 +1,4 @@
-//! Plots over the swept keys: lines over one axis, and small plots of these lines for each value of a second axis.
+//! Plots over the swept keys: lines over one axis, and a small plot of lines for each value of a second axis.
 
 use crate::analysis::Row;
 use crate::axes::Axis;
@@ -94,7 +94,7 @@ pub(crate) fn heat_maps(study: &Study, headline: usize) -> Vec<Plot> {
     }
 }
 
-/// Returns the main axis, and the axis with the most values among the others.
+/// Returns the main axis, and the axis with the most values among all further axes.
 fn two_axes(study: &Study, headline: usize) -> Option<(Axis, Axis)> {
     let analysis = study.analysis();
     let axes = analysis.axes(headline);
@@ -116,7 +116,7 @@ struct AxisPlots<'a> {
     /// Settings along the axis: the index of the value on the axis, and the index of the setting in the analysis.
     settings: Vec<(usize, usize)>,
     id: String,
-    /// Values on the other axes, as text for titles.
+    /// Values on all axes except the plotted axes, as text for titles.
     fixed_values: String,
     setting: usize,
 }
@@ -230,7 +230,7 @@ impl<'a> AxisPlots<'a> {
         }
     }
 
-    /// Returns a text with the name of the axis and the values on the other axes.
+    /// Returns a text with the name of the axis and the values on all further axes.
     fn over(&self) -> String {
         let axis = match self.axis.is_load() {
             true => "the load".to_owned(),

@@ -26,11 +26,11 @@ pub struct Run {
     /// Requests, in the order of their numbers, as flows without an ideal time. The completion time is the latency.
     pub requests: Vec<Flow>,
     /// Storage sessions, in the order of their numbers, if the run has sessions that write and sessions that read.
-    /// Otherwise the list is empty.
+    /// If all sessions of a run write, or all read, the list is empty.
     pub sessions: Vec<Flow>,
     /// Storage sessions that write, in the order of their numbers, as flows without an ideal time.
     /// A session completes when its last receiver completes, apart from receivers that were left out.
-    /// The list [`flows`](Self::flows) contains the flows of these sessions.
+    /// The list [`flows`](Self::flows) contains the flows of the sessions.
     pub writes: Vec<Flow>,
     /// Storage sessions that read, in the same form as `writes`.
     pub reads: Vec<Flow>,
@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// Returns the number of samples of each port until the last byte was carried.
-    /// Returns `None` if the run does not contain this number.
+    /// Returns `None` if the run does not contain the number of samples.
     pub(crate) fn instants(&self) -> Option<u64> {
         let sampling = self.summary.sampling?;
         let end = self.links.last()?.time.as_ns();
@@ -99,7 +99,7 @@ impl Run {
     }
 
     /// Returns the time at which 99 % of the bytes had been carried, rounded to the end of a sample interval.
-    /// Without this limit, a few late flows would leave most of a plot over time empty.
+    /// Without the limit of 99 % of the bytes, a few late flows would leave most of a plot over time empty.
     /// Returns `None` if links were not sampled.
     pub(crate) fn nearly_all_carried(&self) -> Option<Time> {
         let sum = |links: &[LinkSample]| links.iter().map(|sample| sample.bytes.0).sum::<u64>();
@@ -257,7 +257,7 @@ pub(crate) fn different(runs: &[&Run]) -> usize {
     hashes.collect::<BTreeSet<&str>>().len()
 }
 
-/// Returns whether several seeds all gave the same run. The figures of these runs have no interval.
+/// Returns whether several seeds all gave the same run. The figures of equal runs have no interval.
 pub(crate) fn are_same(runs: &[&Run]) -> bool {
     runs.len() > 1 && different(runs) == 1
 }

@@ -18,7 +18,7 @@ pub(crate) const RATIO_LOG_FROM: f64 = 3.0;
 pub(crate) type Figure = (f64, Option<(f64, f64)>);
 
 /// Returns the logarithmic scale if the largest value is at least `times` the smallest value.
-/// Otherwise returns the linear scale.
+/// Returns the linear scale if the values are closer together.
 pub(crate) fn scale(series: &[Series], times: f64, value: fn(&Point) -> f64) -> Scale {
     let values = || series.iter().flat_map(|series| &series.points).map(value);
     let low = values().fold(f64::INFINITY, f64::min);

@@ -60,8 +60,8 @@ fn names(order: &[Ranked]) -> String {
     names.join(", ")
 }
 
-/// Returns a sentence that says whether the order of the designs stays the same with other timers and buffers.
-/// Returns `None` if the study has no such runs, or if the order has no meaning.
+/// Returns a sentence that says whether the order of the designs stays the same if timers and buffers change.
+/// Returns `None` if the study has no runs with changed timers or buffers, or if the order has no meaning.
 pub(crate) fn sentence(study: &Study) -> Option<String> {
     let usual = order(study);
     let setting = study.analysis().headline()?;

@@ -1,4 +1,4 @@
-//! Storage sessions of clients that both write and read. The answer first describes all sessions, and then each kind.
+//! Storage sessions of clients that both write and read. The answer describes all sessions together, and each kind.
 
 use crate::group::Group;
 use crate::headline::headline_group;

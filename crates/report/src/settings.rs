@@ -62,7 +62,7 @@ impl Analysis {
         common.chain(keys).collect()
     }
 
-    /// Returns the cells of a setting for these columns.
+    /// Returns the cells of a setting for the given columns.
     pub fn setting_cells(&self, setting: usize) -> Vec<Cell> {
         let keys = keys(self.settings.iter());
         if keys.is_empty() {

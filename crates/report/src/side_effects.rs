@@ -14,14 +14,14 @@ use crate::study::Study;
 const MOST: usize = 3;
 
 /// Side effects of a design: changes in addition to the change of the p99 in the answer.
-/// The intervals of these changes are the same as in the tables.
+/// The intervals of side effects are the same as in the tables.
 pub(crate) struct SideEffects {
     /// Texts about figures that fall, such as "their mean by 12 % (95 % CI 8 to 15)".
     cuts: Vec<String>,
     /// Texts about figures that rise, in the same form.
     raises: Vec<String>,
     /// Text about flows that do not finish, such as "leaves 12 of 3,000 mice unfinished".
-    /// `None` if the baseline has as many such flows, or more.
+    /// `None` if the baseline has as many unfinished flows, or more.
     leaves: Option<String>,
     /// Text about a majority of flows that gets slower, such as "most mice (78 %) get slower".
     slower: Option<String>,
@@ -181,7 +181,7 @@ impl Changes {
     }
 }
 
-/// Returns the rows of the other groups whose changes a sentence may contain.
+/// Returns the rows of all further groups whose changes a sentence may contain.
 fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
     let rows = study.analysis().rows.iter();
     let of_design = rows.filter(|other| {
@@ -196,7 +196,7 @@ fn others<'a>(study: &'a Study, group: &Group, row: &Row) -> Vec<&'a Row> {
         .collect()
 }
 
-/// Returns whether an answer about `group` may also contain changes of the group `other`.
+/// Returns whether a sentence of the report about `group` may also list changes of the group `other`.
 fn is_told_with(other: &Group, group: &Group) -> bool {
     let is_size = other.is_of_flows() && !other.is_class();
     match () {

@@ -19,7 +19,7 @@ pub struct Study {
     runs: Vec<Run>,
     /// Published figures that are compared with our figures. The report shows them if there are any.
     pub comparisons: Vec<Comparison>,
-    /// Order of the designs for each change of timers or buffers. The list is empty if the study has no such runs.
+    /// Order of the designs for each change of timers or buffers. The list is empty if the study has no changed runs.
     pub sensitivity: Vec<Variant>,
     /// Measured part of each setting.
     measured: Vec<(Setting, MeasuredPart)>,

@@ -37,7 +37,7 @@ pub struct Judged {
 }
 
 /// Returns the side of `limit_us` microseconds on which a figure is, for the runs of one design in one setting.
-/// `config` is the configuration of the study to which these runs belong.
+/// `config` is the configuration of the study to which the runs belong.
 /// The figure is computed over the same group as in the answer of a report.
 /// The group is requests, sessions of storage clients or mice.
 /// Without requests, sessions and mice, the group is all flows.

@@ -1,4 +1,4 @@
-//! Effect of retransmission timers on the tail, and on changes of means.
+//! Effect of retransmission timers on the slowest flows, and on differences between mean completion times.
 
 use crate::caveat::Caveat;
 use crate::format::list;
@@ -244,8 +244,8 @@ pub(crate) fn table(study: &Study) -> Option<Table> {
 }
 
 /// Marks changes of a mean that are mostly due to flows that waited for a timer.
-/// Without the flows that waited, the change would be less than half, or have the other sign.
-/// In the returned table, such a change has a mark instead of a colour.
+/// Without the flows that waited, a marked change would be less than half, or have the opposite sign.
+/// In the returned table, a marked change has a mark instead of a colour.
 /// `of` is the group whose columns begin with the group's short name.
 pub(crate) fn mark_timer_changes(
     study: &Study,

@@ -1,4 +1,4 @@
-//! Order of the designs for each change of timers or buffers, and the file that stores these orders.
+//! Order of the designs for each change of timers or buffers, and the file that stores the orders.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;

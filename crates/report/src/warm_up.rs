@@ -1,7 +1,7 @@
 //! Measured part of each setting: the runs without the warm-up of the network, or the part that the user chose.
 //!
 //! Flows that arrive at random times start in an empty network.
-//! The first flows meet less traffic than later flows, and are faster. The automatic cut removes these first flows.
+//! The first flows meet less traffic than later flows, and are faster. The automatic cut removes the first flows.
 //! The cut is the first time at which the number of flows in the system reaches its mean over the arrivals.
 //! All designs and seeds of a setting use the latest of all their cuts, so that pairs of runs measure the same flows.
 //! If more than half of a run's flows start before this cut, the number of flows still grows: the run is not steady.
@@ -29,14 +29,14 @@ pub(crate) struct Bounds {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct WarmUp {
     /// End of the warm-up in microseconds, the same in all runs.
-    /// At most half of the flows of each run start before this time.
+    /// At most half of the flows of each run start before the end of the warm-up.
     pub end_us: f64,
     /// Whether the number of flows in the system reaches its mean before half of the flows have started.
     pub is_steady: bool,
 }
 
 /// Restricts the runs of each setting to their measured part, which the section `measure` of a study defines.
-/// Returns the measured parts of those settings in which some flows are not measured.
+/// Returns the measured parts of the settings with flows that are not measured.
 pub(crate) fn restrict(
     config: &serde_json::Value,
     runs: &mut [Run],
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_number_of_flows_that_grows_without_end_is_not_steady_and_half_is_measured() {
-        // Later flows take longer, and the last flows never end.
+        // Flows after the warm-up take longer, and the last flows never end.
         let flows = every_microsecond(1_000, |start| start * start);
         let (cut, is_steady) = cut_of(&[&flows]);
         assert!(!is_steady);

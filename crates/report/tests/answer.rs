@@ -74,9 +74,9 @@ fn the_interval_covers_the_true_gain_about_as_often_as_it_says() {
 
 #[test]
 fn more_seeds_do_not_narrow_the_interval_around_another_value() {
-    // In a third of the seeds, 3 % of the mice wait for a timeout. In the other seeds, no mice wait.
+    // In a third of the seeds, 3 % of the mice wait for a timeout. In two thirds of the seeds, no mice wait.
     // The p99 of each seed is therefore one of two values.
-    // The p99 of all flows, of which 1 % wait, is not the mean of these two values.
+    // The p99 of all flows, of which 1 % wait, is not the mean of the two values of single seeds.
     let flows = |seed: u64| {
         let mut record = run(TCP, Some(0.5), seed, 4_000);
         let mice = record

@@ -21,7 +21,7 @@ fn tier(tier: &str, load: f64) -> TierLoad {
     }
 }
 
-/// Returns a study at these loads. The load of the leaf uplinks is `times` the load of the hosts.
+/// Returns a study at the given loads. The load of the leaf uplinks is `times` the load of the hosts.
 fn offered(loads: &[f64], times: f64, change: impl Fn(&mut RunRecord)) -> Study {
     let mut runs = Vec::new();
     for &load in loads {

@@ -358,7 +358,7 @@ fn goodput_is_ranked_from_the_slowest_flow_to_the_fastest() {
         let rank = (point.x * 3_000.0 - 0.5).round() as usize;
         assert_eq!(point.y, all[rank], "rank {rank}");
     }
-    // A tenth of these flows do not finish. Their goodput is zero.
+    // A tenth of the flows do not finish. The goodput of unfinished flows is zero.
     let lossy = points(&plots, "goodput-rank-0-0", "lossy");
     let none = lossy.iter().filter(|point| point.y == 0.0).count() as f64 / lossy.len() as f64;
     assert!((0.08..0.13).contains(&none), "{none}");

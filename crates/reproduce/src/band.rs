@@ -9,7 +9,7 @@
 //! A design only saves network time, so our change in per cent may be twice the published change.
 //!
 //! Switches: the hash function, each port's share of the buffer, and the exact definition of load are not published.
-//! Each of these unknown properties may halve a gain.
+//! Each unknown property may halve a gain.
 //!
 //! Samples: 200,000 flows contain about 100 mice above the 99.9th percentile.
 //! A change of this percentile is therefore accurate to about ten points in either direction.
@@ -48,7 +48,7 @@ pub const fn up_to(most: f64) -> Band {
 pub const SOME_GAIN: Band = up_to(-5.0);
 
 /// Band for a change if a bar chart of the paper shows no difference.
-/// Most of the time in such a chart is time of the hosts, so an increase of at most 10 % is not visible.
+/// Most of the time in a bar without difference is time of the hosts, so an increase of at most 10 % is not visible.
 pub const NO_HARM: Band = up_to(10.0);
 
 /// Band for a value of elephants that the paper calls unchanged.

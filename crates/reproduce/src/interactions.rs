@@ -109,7 +109,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the values of the base design, and the changes of the other designs against the base.
+/// Returns the values of the base design, and the changes of all other designs against the base.
 fn table(
     at: &Selection<'_>,
     place: &str,

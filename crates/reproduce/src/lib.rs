@@ -108,7 +108,7 @@ mod tests {
     use tailcut_scenario::{Scenario, Study};
 
     /// Returns whether a part with TCP sets its timers explicitly.
-    /// Published results depend on these timers. A new default value of a timer must not change our results.
+    /// Published results depend on TCP's timers. A new default value of a timer must not change our results.
     fn says_its_timers(part: &Part, study: &Study) -> bool {
         let scenario = Scenario::parse(part.name, "", part.scenario).expect("a scenario");
         let tcp = scenario.table("tcp");

@@ -11,7 +11,7 @@ pub const MICE: u64 = 100_000;
 /// Method that computes one figure from the runs of a design.
 #[derive(Clone, Copy)]
 pub enum Figure<'f> {
-    /// One number for each run, such as a goodput or a share. The figure is the mean of these numbers over the seeds.
+    /// One number for each run, such as a goodput or a share. The figure is the mean of the numbers over the seeds.
     Run(&'f dyn Fn(&RunRecord) -> f64),
     /// Statistic over the values of all runs together, such as completion times.
     Of(Statistic, &'f dyn Fn(&RunRecord) -> Vec<f64>),

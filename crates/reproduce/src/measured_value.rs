@@ -18,7 +18,7 @@ pub struct MeasuredValue {
     pub seeds_that_would_do: Option<usize>,
 }
 
-/// Converts one value for each seed into the mean of these values, with Student's t interval.
+/// Converts one value for each seed into the mean of the values, with Student's t interval.
 impl From<&[f64]> for MeasuredValue {
     fn from(by_seed: &[f64]) -> Self {
         let (value, interval) = t_interval(by_seed).unzip();

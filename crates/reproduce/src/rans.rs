@@ -1,5 +1,5 @@
 //! Five curves of RANS (slides of HotNets 2014).
-//! Further rows show the sensitivity of these curves to parameters that the slides do not give.
+//! Further rows show the sensitivity of the curves to parameters that the slides do not give.
 
 use crate::band;
 use crate::measure::{Figure, Selection, latencies};

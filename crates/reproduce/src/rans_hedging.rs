@@ -108,7 +108,7 @@ fn designs(variant: usize) -> &'static [&'static str] {
 }
 
 /// Returns the working time of the servers for each request, divided by the mean work of one copy.
-/// This mean is 1.45 ms, because 19 of 20 copies take 1 ms on average, and one takes 10 ms.
+/// The mean work is 1.45 ms, because 19 of 20 copies take 1 ms on average, and one takes 10 ms.
 fn server_time(run: &RunRecord) -> f64 {
     let worked: f64 = run.requests.iter().map(|r| r.service.as_secs_f64()).sum();
     worked / run.requests.len() as f64 / 1.45e-3

@@ -33,7 +33,7 @@ pub const REPNET_BUCKET_SORT: Reproduction = Reproduction {
 
 fn programs_on_real_hosts() -> Vec<Program> {
     // The quick form has four hosts and slow links.
-    // With these values, packets are not late, even on two processors that other programs also use.
+    // With four hosts and slow links, packets are not late, even on two processors that other programs also use.
     let quick = "--hosts 4 --jobs 10 --numbers 2000 --slowdown 250 --rounds 6";
     let full = "--full --rounds 6";
     vec![

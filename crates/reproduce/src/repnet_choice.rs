@@ -24,7 +24,7 @@ const SLOW_HANDSHAKE_US: f64 = 356.0;
 const SLOW_FLOW_US: f64 = 2.0 * (6.0 * 178.0 + 843.0);
 
 /// Time that a flow spends in the kernels of the hosts in the paper, in microseconds (section IV-B).
-/// The chart in the paper includes this time.
+/// The chart in the paper includes the time in the kernels.
 const KERNEL_US: f64 = 6_820.0;
 
 /// Permitted difference in percentage points. The path is random, because it depends on a hash of the ports.
@@ -55,7 +55,7 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+        // One machine cannot run the hosts of the paper at 1 Gb/s, so the network is ten times slower.
         // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         // The long flows last until the run ends.
         changes: keys(&[

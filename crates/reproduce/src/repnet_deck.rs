@@ -25,7 +25,7 @@ struct Workload {
     name: &'static str,
     changes: &'static [(&'static str, &'static str)],
     quick: [(&'static str, &'static str); 2],
-    /// Whether the slides show results of this workload. The slides mention the other workload as "not shown".
+    /// Whether the slides show results of this workload. The slides mention one workload as "not shown".
     shown_there: bool,
 }
 
@@ -55,7 +55,7 @@ const PUBLISHED: f64 = -60.0;
 /// The change of a p99 is therefore accurate to about 5 points.
 const GAIN: Band = (-75.0, -45.0);
 
-/// Band for a design that the slides call the best. The design is compared with the best of the other designs.
+/// Band for a design that the slides call the best. The design is compared with the second best design.
 const BEST: Band = band::up_to(0.0);
 
 /// Reproduction of the simulations in the slides.
@@ -157,7 +157,7 @@ fn curves(at: &Selection<'_>, place: &str) -> Vec<ComparisonRow> {
         .collect()
 }
 
-/// Returns the change of pFabric's value against the best of the other designs, in per cent.
+/// Returns the change of pFabric's value against the second best design, in per cent.
 fn pfabric_against_best(at: &Selection<'_>, figure: Figure<'_>) -> MeasuredValue {
     let of = |design: &&str| at.ours(design, figure).value.unwrap_or(f64::INFINITY);
     let others = [TCP, REPFLOW, DCTCP, REPFLOW_DCTCP];

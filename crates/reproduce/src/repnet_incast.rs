@@ -38,7 +38,7 @@ fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
         scenario: SCENARIO,
-        // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+        // One machine cannot run the hosts of the paper at 1 Gb/s, so the network is ten times slower.
         // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
         changes: keys(&[
             ("clock", "wall"),
@@ -81,7 +81,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             MeasuredValue::of_quantiles([&repflow, &tcp], 0.99, |[ours, base]| ours - base),
             Some(400.0),
             // The published value is 400 us. The value depends on the load, which is not published.
-            // The band therefore allows a quarter to four times this value.
+            // The band therefore allows a quarter to four times the published value.
             (100.0, 1_600.0),
             LOAD_UNKNOWN,
         ),

@@ -33,7 +33,7 @@ const RAW: [(f64, [f64; 3]); 8] = [
 ];
 
 /// Upper limit of completion times in microseconds.
-/// The figures of the experiment do not include times of 400 ms or more, so our values also exclude such times.
+/// The figures of the experiment do not include times of 400 ms or more, so our values also exclude long times.
 const LEFT_OUT_US: f64 = 400_000.0;
 
 const HOSTS: &str = "the published times include the controller and hosts that share a machine, ours do not; \
@@ -64,7 +64,7 @@ fn parts() -> Vec<Part> {
 }
 
 /// Returns only the study at the paper's rate. 54 hosts are many for one machine, so the network is four times slower.
-/// The kernel's initial timeout of 1 s then corresponds to 250 ms.
+/// In a network that is four times slower, the kernel's initial timeout of 1 s corresponds to 250 ms.
 fn parts_on_real_hosts() -> Vec<Part> {
     vec![Part {
         name: PART,
@@ -88,7 +88,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
     rows
 }
 
-/// Returns the rows for the charts in the paper, at the load of these charts.
+/// Returns the rows for the charts in the paper, at the load of the charts.
 fn charts(results: &Results) -> Vec<ComparisonRow> {
     let at = Selection::new(results, PART, Some(0.5));
     let change =

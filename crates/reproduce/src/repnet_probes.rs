@@ -99,7 +99,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
             &by_seed(5.0 * CONGESTED_US, Paths::correlation),
             Some(0.0),
             // Congestion lasts for seconds, so 200 s contain about a hundred independent samples.
-            // A correlation is therefore accurate to 0.1. The limit is twice this value.
+            // A correlation of a hundred samples is accurate to 0.1. The limit is twice the accuracy, 0.2.
             (-0.2, 0.2),
             common,
         ),
@@ -116,7 +116,7 @@ fn rows_of(results: &Results, part: &str, what: &str) -> Vec<ComparisonRow> {
     ]
 }
 
-/// Removes the published value and the band from a row. The row then only shows the effect of a parameter.
+/// Removes the published value and the band from a row, so that the row only shows the effect of a parameter.
 fn shown_only(row: ComparisonRow) -> ComparisonRow {
     let band = band::NO_BAND;
     ComparisonRow {

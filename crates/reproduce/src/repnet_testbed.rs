@@ -64,7 +64,7 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+    // One machine cannot run the hosts of the paper at 1 Gb/s, so the network is ten times slower.
     // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = |loads: &'static str| {
         [
@@ -207,7 +207,7 @@ fn by_size(results: &Results) -> Vec<ComparisonRow> {
 
 /// Returns the spread of values: the largest value minus the smallest value.
 /// The lower end of the spread's interval is the gap between the intervals of the values.
-/// The upper end is the distance between the outer ends of these intervals.
+/// The upper end of the spread's interval is the distance between the outer ends of the values' intervals.
 fn spread(figures: &[MeasuredValue]) -> MeasuredValue {
     let least = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::min);
     let most = |ends: &[f64]| ends.iter().copied().fold(f64::NAN, f64::max);

@@ -24,7 +24,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Returns the differences between studies with these manifests.
+    /// Returns the differences between the studies of the given manifests.
     pub fn between(studies: &[&Manifest]) -> Self {
         let all: Vec<BTreeMap<String, Value>> = studies
             .iter()
@@ -50,7 +50,7 @@ impl Differences {
         Self { keys, columns }
     }
 
-    /// Adds the keys of these differences to the parameters of a run of study number `study`.
+    /// Adds the keys that differ to the parameters of a run of study number `study`.
     /// Removes the keys from the names of the run's network and workload.
     pub fn name(&self, study: usize, run: &mut RunKey) {
         let parameters = self
@@ -116,7 +116,7 @@ impl Column {
 }
 
 /// Removes `named_keys` and their values from the names of networks and workloads.
-/// Without this step, the runs of two studies would have different names and would not be compared.
+/// With named keys in their names, the runs of two studies would have different names and would not be compared.
 fn remove_from_names(key: &mut RunKey, named_keys: &[String]) {
     let is_named = |name: &str| named_keys.iter().any(|key| key == name);
     if is_named("topology.kind") {

@@ -13,7 +13,7 @@ use tailcut_sim::{
 pub struct ListedName {
     /// Kind of part, such as `transport`, if the name can be part of a design's name. Otherwise empty.
     pub part: &'static str,
-    /// Name.
+    /// Name of the listed item.
     pub name: String,
     /// Description in one line.
     pub about: String,

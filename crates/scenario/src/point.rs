@@ -10,7 +10,7 @@ use tailcut_record::Parameter;
 /// One combination of the values of a sweep.
 #[derive(Debug)]
 pub struct Point {
-    /// Scenario with these values.
+    /// Scenario with the values of the point.
     pub scenario: Scenario,
     /// Swept keys with their values, in the order of the sweep.
     pub parameters: Vec<Parameter>,
@@ -70,8 +70,8 @@ impl Scenario {
             return Err(ScenarioError::new(&axis.place, "sweep", found, allowed));
         }
         let columns: Vec<Vec<Parameter>> = self.sweep.axes.iter().map(Axis::parameters).collect();
-        // Another study may have read a file earlier, and the file may have changed since then.
-        // This study therefore reads the file again.
+        // An earlier study may have read a file, and the file may have changed after that.
+        // Each study therefore reads the file again.
         let mut base = self.clone();
         base.traces = Traces::default();
         let point = |number: u64| {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use tailcut_record::Parameter;
 
 /// Keys that do not change the studied system, such as names, seeds and measurements.
-/// Studies can be joined if they differ only in these keys.
+/// Studies can be joined if they differ only in keys that do not change the studied system.
 const NOT_COMPARED: [&str; 14] = [
     "name",
     "about",

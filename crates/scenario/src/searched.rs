@@ -85,8 +85,8 @@ impl SearchedKey {
         !matches!(self.ends[0], Value::Number(_) | Value::Numbers(_))
     }
 
-    /// Returns the scenario with this value of the key. The value replaces a value or sweep of the key.
-    /// The value is also a parameter of the runs, so that these runs differ from other runs.
+    /// Returns the scenario with the given value of the key. It replaces a value or sweep of the key.
+    /// The value is also a parameter of the runs, so that they differ from runs with other values.
     ///
     /// # Errors
     /// The key does not allow the value.

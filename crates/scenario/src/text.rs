@@ -1,5 +1,5 @@
 //! Scenario as one text with its files. The text includes values that flags or programs set.
-//! Another process can make the same runs from the text and the files.
+//! From the text and the files, any process can make the same runs.
 
 use crate::error::{Location, Outcome, ScenarioError};
 use crate::scenario::{Entry, Scenario};
@@ -18,7 +18,7 @@ pub struct ScenarioText {
     pub text: String,
     /// Default name of the scenario, if the text contains none.
     pub name: String,
-    /// Paths of keys that are only starting values. It is not an error if no component reads such a key.
+    /// Paths of keys that are only starting values. It is not an error if no component reads a starting value.
     pub start: Vec<String>,
 }
 

@@ -74,7 +74,7 @@ pub struct Workers<'a> {
     pub threads: NonZeroUsize,
     /// Receiver of progress reports.
     pub progress: &'a dyn Progress,
-    /// Executor of the runs under the wall clock. `None`: these runs are rejected.
+    /// Executor of the runs under the wall clock. `None`: runs under the wall clock are rejected.
     pub hosts: Option<&'a dyn RealHosts>,
 }
 

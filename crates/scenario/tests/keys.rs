@@ -312,7 +312,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("groups.destination_weight", GROUP, "3"),
 ];
 
-/// Keys that only some designs read, each with one of these designs.
+/// Keys that only some designs read, each with one design that reads it.
 /// A section stands for all its keys, except for keys of earlier entries.
 const READERS: &[(&str, &str)] = &[
     ("tcp.classic_ecn", "tcp"),
@@ -346,13 +346,13 @@ const READERS: &[(&str, &str)] = &[
     ("rans", "rans"),
 ];
 
-/// Keys without which the scenario is invalid. Other tests cover these keys.
+/// Keys without which the scenario is invalid, and which separate tests cover.
 const REQUIRED: [&str; 7] = [
     "nodes.name",
     "nodes.kind",
     "links.a",
     "workload.file",
-    // These keys need a file or a registered application.
+    // Keys that need a file or a registered application.
     "workload.table_unit",
     "workload.size_factor",
     "workload.application",
@@ -376,7 +376,7 @@ fn reader(path: &str) -> Option<&'static str> {
     of_key.or_else(of_section).map(|(_, design)| *design)
 }
 
-/// Returns a scenario with these designs and with the sections that the key requires.
+/// Returns a scenario with the given designs and with the sections that the key requires.
 fn scenario(designs: &str, path: &str, text: &str) -> Scenario {
     let section = path.split_once('.').map_or("", |(section, _)| section);
     let needs = match section {
@@ -401,7 +401,7 @@ fn every_key_changes_something() {
             .set(path, value, &Location::flag("--set"))
             .expect(path);
         let (before, after) = (in_words(&before), in_words(&after));
-        // This change moves the only link of the hosts to another switch, so the scenario is rejected.
+        // A new value of `links.b` moves the only link of the hosts to another switch, so the scenario is rejected.
         // The error shows that the key is read.
         if *path == "links.b" {
             assert_ne!(before, after, "{path}");
@@ -432,7 +432,7 @@ fn a_key_that_no_design_reads_is_refused_with_the_designs_that_would() {
             let Some(reader) = reader(&path).filter(|reader| *reader != "stations") else {
                 continue;
             };
-            // This design supports the same workload but does not read the key.
+            // The second design supports the same workload but does not read the key.
             let other = match (section.name, reader) {
                 ("servers" | "rans", "tcp") => "stations",
                 ("servers" | "rans", _) => "tcp",

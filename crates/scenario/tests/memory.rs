@@ -70,7 +70,7 @@ fn a_flow_that_has_ended_leaves_its_packed_row() {
         let flows = (many.0 - few.0) as f64;
         let each = (many.1 as f64 - few.1 as f64) / flows;
         // A flow's row takes about 26 B, and its entry in the index takes 8 B.
-        // Both containers have spare capacity, and the index is copied when it grows.
+        // The rows and the index have spare capacity, and the index is copied when it grows.
         assert!(each < 72.0, "{design}: {each} B for each flow");
     }
 }

@@ -1,4 +1,4 @@
-//! Profiles and timer sets of TCP set the defaults of keys. A key that the user writes overrides such a default.
+//! Profiles and timer sets of TCP set the defaults of keys. A key that the user writes overrides the default.
 
 use tailcut_scenario::{Location, Scenario, Study};
 use tailcut_sim::transport::tcp::{

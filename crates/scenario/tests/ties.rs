@@ -117,7 +117,7 @@ receiver = 0
 /// Counter of the episodes of loss of TCP senders, from the segments that leave their hosts.
 /// An episode begins with a retransmission, after which the sender recovers or its timer has expired.
 /// An episode ends when the ACKs pass the data that was in flight at its beginning (RFC 6582, 3.2).
-/// Further retransmissions of this data belong to the same episode.
+/// Further retransmissions of data that was in flight belong to the same episode.
 #[derive(Default)]
 struct LossEpisodes {
     senders: BTreeMap<u32, SenderEpisodes>,

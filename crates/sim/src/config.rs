@@ -25,13 +25,13 @@ pub struct RunConfig {
     /// Design of the run, with its replication and load balancer.
     pub stack: Stack,
     /// Name of the design in records, if it differs from the name of the stack.
-    /// A design with its own settings has such a name.
+    /// A design with its own settings has a name that differs from the name of its stack.
     pub called: Option<String>,
-    /// Swept keys of the study with this run's values, for its records. The other fields already contain these values.
+    /// Swept keys of the study with this run's values, for its records. All fields already contain the values.
     pub parameters: Vec<Parameter>,
     /// Network of the run, without faults.
     pub topology: TopologySpec,
-    /// Links that are slow, lossy or down. Loads refer to the network without these faults.
+    /// Links that are slow, lossy or down. Loads refer to the network without faults.
     pub faults: Vec<LinkFault>,
     /// Workload of the run.
     pub workload: WorkloadSpec,
@@ -62,7 +62,7 @@ pub enum RunClock {
     /// Virtual time of the simulator.
     #[default]
     Simulated,
-    /// Wall clock, with real hosts around the network. The simulator does not execute such runs.
+    /// Wall clock, with real hosts around the network. The simulator does not execute runs on the wall clock.
     Wall {
         /// Ratio of wall clock to network clock: 2 means that the network runs at half speed.
         slowdown: NonZeroU32,
@@ -128,8 +128,8 @@ impl RunConfig {
     }
 
     /// Returns the network with the faults of the run. Workload and queues use the network without faults.
-    /// A link that is slow during the whole run has its lower rate in this network.
-    /// Hosts use this network, as if it had been built with these rates.
+    /// In this network, a link that is slow during the whole run has its lower rate.
+    /// Hosts use this network, as if it had been built with the lower rates.
     ///
     /// # Errors
     /// The network cannot have one of the faults.
@@ -179,7 +179,7 @@ impl RunConfig {
 /// Network with its name.
 #[derive(Clone, Debug)]
 pub struct TopologySpec {
-    /// Name in records.
+    /// Name of the network in records.
     pub name: String,
     /// Kind and parameters of the network.
     pub shape: Shape,
@@ -216,7 +216,7 @@ impl Shape {
 /// Workload with a name. Its parts run at the same time.
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
-    /// Name in records.
+    /// Name of the workload in records.
     pub name: String,
     /// Load of the foreground, for records. `None` if the workload has no load.
     pub load: Option<f64>,
@@ -235,7 +235,7 @@ pub struct WorkloadPart {
     /// Role of the flows in the experiment.
     pub class: Class,
     /// Number of the equal-cost path of the flows and their ACKs. `None`: the network selects the path.
-    /// A trace ignores this field, because the trace contains a path for each flow.
+    /// A trace ignores the path of the part, because the trace contains a path for each flow.
     pub path: Option<u16>,
     /// Flows of the part, by their origin.
     pub flows: FlowsSpec,
@@ -259,7 +259,7 @@ pub enum FlowsSpec {
     Queries(QueriesPart),
     /// Requests of clients to servers.
     Requests(RequestsPart),
-    /// Requests for replicated blocks. A workload can have at most one such part.
+    /// Requests for replicated blocks. A workload can have at most one part with requests.
     Storage(StoragePart),
     /// Custom application. A workload can have one custom application or one storage part, not both.
     Application(ApplicationPart),
@@ -285,7 +285,7 @@ impl Limits {
 
 impl FlowsSpec {
     /// Returns the limits of the arrivals.
-    /// Returns `None` for a trace, coflows from a file, and a burst. Such parts have no limits.
+    /// Returns `None` for a trace, coflows from a file, and a burst, because their arrivals have no limits.
     pub const fn limits(&self) -> Option<Limits> {
         let (from, until, at_most) = match self {
             Self::Trace(_) | Self::Coflows(_) | Self::Burst(_) => return None,
@@ -361,7 +361,7 @@ pub struct OpenSpec {
     /// Largest number of flows.
     pub max_flows: Option<u64>,
     /// Fan-in of small flows. A flow is small if it has fewer than `below` bytes.
-    /// At the start of such a flow, `senders - 1` other hosts send a flow of the same size to its destination.
+    /// At the start of a small flow, `senders - 1` further hosts send a flow of the same size to its destination.
     pub fan_in: Option<FanInSpec>,
 }
 
@@ -541,7 +541,7 @@ pub enum MatrixSpec {
     Anywhere,
     /// Like `Anywhere`, but only among the hosts that do not belong to a permutation with this number of hosts.
     AnywhereBeside {
-        /// Number of hosts in the permutation. These hosts are left out. At least 2 hosts remain.
+        /// Number of hosts of the permutation, none of which is a destination. At least 2 hosts remain.
         left_out: u32,
     },
     /// Random destination among the hosts of other racks, all with the same probability.
@@ -558,7 +558,7 @@ pub enum MatrixSpec {
         /// Whether flows can stay within a rack.
         within_racks: bool,
     },
-    /// Many hosts send to one host. Hosts of other racks become senders first, then hosts of the receiver's rack.
+    /// Many hosts send to one host. Hosts of other racks become senders before hosts of the receiver's rack.
     Incast {
         /// Number of senders.
         senders: u32,

@@ -93,7 +93,7 @@ impl Arrivals {
     }
 }
 
-/// State of the estimate.
+/// State of the estimate of a workload's demand.
 struct DemandEstimate<'a> {
     config: &'a RunConfig,
     topology: &'a Topology,

@@ -4,7 +4,7 @@
 //! The range of good gaps starts at the round-trip time of the empty network.
 //! With a shorter gap, a flow changes its path within a window, and its packets overtake each other.
 //! The range ends at the round-trip time with full queues on the path, up to their marking threshold or limit.
-//! The latencies of two paths never differ by more than this time.
+//! The latencies of two paths never differ by more than the round-trip time with full queues.
 //! With a longer gap, a flow that is limited by its window never pauses long enough, because ACKs arrive earlier.
 
 use crate::config::RunConfig;

@@ -112,9 +112,9 @@ fn is_uniform(topology: &Topology) -> bool {
 /// If equal-cost paths differ, each hop has the highest rate and the shortest delay of its ports.
 ///
 /// If switches choose a path for each packet, packets can overtake each other.
-/// A flow then uses all paths at the same time, and the ideal time is a lower bound.
+/// If a flow uses all paths at the same time, its ideal time is a lower bound.
 /// At every hop, all equal-cost ports together serve all bytes of the flow.
-/// Before this service, one packet must reach the hop. After the service, another packet must reach the destination.
+/// Before the service of the flow, one packet must reach the hop. After it, another packet must reach the destination.
 /// Every full packet is stored and forwarded on its path. Hosts with several links use all links at the same time.
 /// In other designs, a flow uses one link.
 pub(crate) struct Ideal {
@@ -339,8 +339,9 @@ fn one_way(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
 /// Returns a lower bound of the time until `packets` packets arrive, if each packet can take a different path.
 /// All packets have `size` bytes, except the last one.
 /// At the slowest hop, all ports together serve all bytes.
-/// Before this service, one packet must reach the hop. After the service, another packet must reach the destination.
-/// The last packet of a flow is the smallest. At most one of these two packets can be the last packet.
+/// Before the service at the slowest hop, one packet must reach the hop.
+/// After the service at the slowest hop, one packet must reach the destination.
+/// The last packet of a flow is the smallest. At most one of the two packets can be the last packet.
 /// The time of the full packets alone is also a lower bound.
 fn over_all_paths(hops: &[Hop], packets: u64, size: u64, last: u64) -> Duration {
     let delays = hops.iter().fold(Duration::ZERO, |sum, hop| sum + hop.delay);

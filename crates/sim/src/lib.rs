@@ -47,7 +47,7 @@ pub use tailcut_design::{
 };
 pub use totals::network_totals;
 pub use traffic::expected_arrivals;
-// Types of these crates appear in configurations.
+// Types of the crates below appear in configurations.
 pub use {
     tailcut_fabric as fabric, tailcut_requests as requests, tailcut_transport as transport,
     tailcut_workload as workload,

@@ -1,11 +1,11 @@
 //! Load that a workload offers to every tier of links, from its traffic matrix and the topology.
 //!
 //! Each part of the workload offers data packets with headers, preamble and gap.
-//! The bytes of these packets are spread evenly over all shortest paths, as ECMP does on average.
+//! The bytes of the packets are spread evenly over all shortest paths, as ECMP does on average.
 //! A part that is pinned to a path uses only this path.
 //! A multicast packet uses each link of its tree once.
 //! The placements of storage are drawn at random.
-//! The load of a tier is then accurate to a few per cent. The load of a single link is not accurate.
+//! With random placements, the load of a tier is accurate to a few per cent. The load of a single link is not accurate.
 
 use crate::config::{FlowsSpec, OfferedRate, OpenSpec, RequestRate, RunConfig, StoragePart};
 use crate::request_traffic::{self, network::link_of_servers};
@@ -242,7 +242,8 @@ impl<'a> LinkLoads<'a> {
         }))
     }
 
-    /// Adds the other senders of fan-ins. Each host receives `times` times its present rate in addition.
+    /// Adds the load of the additional senders of fan-ins.
+    /// Each host receives `times` times its present rate in addition.
     /// The additional bytes come from hosts that are drawn uniformly from the sources of the matrix.
     fn fan_in(&mut self, matrix: &Matrix, received: &[f64], times: f64) {
         let mut senders = matrix.sources().to_vec();
@@ -344,11 +345,11 @@ impl<'a> LinkLoads<'a> {
     }
 }
 
-/// Hosts that connect to the same switches. The paths to these hosts differ only in the last link.
+/// Hosts that connect to the same switches. Paths to hosts of one group differ only in the last link.
 struct Group {
     switches: Vec<u32>,
     hosts: Vec<HostId>,
-    /// Bytes per second to these hosts, by the switch that the bytes have reached.
+    /// Bytes per second to the hosts of a group, by the switch that the bytes have reached.
     at: Vec<f64>,
 }
 
@@ -392,7 +393,7 @@ fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
         }
     }
     let mut tiers: Vec<((u8, u8), Vec<usize>)> = links.into_iter().collect();
-    // Tiers are sorted upwards from the hosts, then downwards to the hosts.
+    // Tiers are sorted upwards from the hosts, and after that downwards to the hosts.
     tiers.sort_by_key(|&((from, to), _)| match from <= to {
         true => (0, from),
         false => (1, u8::MAX - from),
@@ -410,7 +411,7 @@ fn tiers(topology: &Topology, part_loads: &[PartLoad]) -> Vec<TierLoad> {
     loads.collect()
 }
 
-/// Returns the start times of all parts. The load can only increase at these times.
+/// Returns the start times of all parts. The load can only increase at start times.
 fn instants(part_loads: &[PartLoad]) -> impl Iterator<Item = Duration> + '_ {
     part_loads.iter().map(|part_load| part_load.from)
 }

@@ -16,7 +16,7 @@ use tailcut_record::{PackedRun, RunRecord};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{HostId, Time};
 
-/// Network, hosts, workload and recorder of a run. A driver moves packets and time between these components.
+/// Network, hosts, workload and recorder of a run. A driver moves packets and time between the four components.
 /// The driver under virtual time is [`run`](crate::run()).
 ///
 /// A run without packets has no `RunParts`.
@@ -124,7 +124,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     }
 
     /// Sets links and hosts to their state at `now`. The driver calls this function at the time of the next fault.
-    /// The driver then serves the returned hosts, whose links have another rate.
+    /// The driver serves the returned hosts immediately, because the rate of their links has changed.
     ///
     /// # Errors
     /// A fault changes a rate that cannot change.
@@ -153,7 +153,7 @@ impl<'a, B: Clone + 'static> RunParts<'a, B> {
     }
 
     /// Performs the actions of the applications that are due at `now`.
-    /// Afterwards, [`RunParts::carry_out`] executes the orders of the applications.
+    /// After the actions, [`RunParts::carry_out`] executes the orders of the applications.
     pub fn act(&mut self, now: Time) {
         self.runner.act(now, &mut self.fabric);
     }

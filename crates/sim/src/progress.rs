@@ -30,7 +30,7 @@ impl ProgressEstimate {
     }
 
     /// Returns the share of the run that is complete at `now`, from 0 to 1.
-    /// The share of the arrivals is measured by time and by number. The larger of these two values is used.
+    /// The share of the arrivals is measured by time and by number. The larger of both shares is used.
     /// The larger value is multiplied by the finished share of the started transfers.
     pub fn share(&self, now: Time, so_far: Started) -> f64 {
         let now = now.since(Time::ZERO);

@@ -9,7 +9,7 @@ use tailcut_transport::{Event, FlowStats, Segment};
 use tailcut_units::{Bytes, Duration, FlowId, HostId, Time};
 use tailcut_workload::Flow;
 
-/// Bit in the number of a flow that marks flows of storage sessions. Records number these flows after all other flows.
+/// Bit in the number of a flow that marks flows of storage sessions. Session flows have the last numbers in records.
 pub(crate) const SESSION_FLOW: u32 = 1 << 31;
 
 /// Number of flows, requests and sessions that have started, and how many of them are unfinished.
@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
     flows: FlowLog,
     /// Flows of sessions, by their numbers without [`SESSION_FLOW`].
     session_flows: FlowLog,
-    /// Whether the flows of `session_flows` only carry load. A run with such flows has no sessions.
+    /// Whether the flows of `session_flows` only carry load. If they do, the run has no sessions.
     pub has_load_only: bool,
     ideal: Ideal,
     /// Number of flows that the sender or the receiver has not finished, plus the number of open requests.
@@ -111,7 +111,7 @@ impl Recorder {
     }
 
     /// Records an event of a transport. Returns the flow if its receiver has all data, or if the flow failed.
-    /// In both cases the application can continue.
+    /// After success and after failure, the application can continue.
     #[inline]
     pub fn event(&mut self, now: Time, event: Event) -> Option<FlowId> {
         if let Event::Closed(..) | Event::Failed(..) = event {
@@ -165,7 +165,7 @@ impl Recorder {
     }
 
     /// Records that flow `part` is one of several parts of flow `whole`. A part does not have its own row.
-    /// Both flows belong to sessions.
+    /// Flow `part` and flow `whole` both belong to sessions.
     pub fn is_part(&mut self, part: FlowId, whole: FlowId) {
         self.session_flows.is_part(
             FlowId(part.0 ^ SESSION_FLOW),

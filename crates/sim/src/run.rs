@@ -304,7 +304,7 @@ pub(crate) fn record<B: Clone>(
 }
 
 /// Assigns new classes to the small flows of a run with mixed replication.
-/// The name of such a class includes the drawn method, such as `foreground/repflow`.
+/// The name of a class with mixed replication includes the drawn method, such as `foreground/repflow`.
 fn name_mixed(record: &mut PackedRun, config: &RunConfig) {
     let classes = record.classes.len();
     for class in 0..classes {

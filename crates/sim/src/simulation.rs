@@ -13,14 +13,15 @@ use tailcut_fabric::{Delivery, Fabric, FaultPlan, Output, PrefetchHosts};
 use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, HostId, Time, prefetch_whole, stream_seed};
 
-/// Flag in the entity of a host event: set for a timer, not set for a NIC. The other bits are the number of the host.
+/// Flag in the entity of a host event: set for a timer, not set for a NIC.
+/// The bits below it are the number of the host.
 const TIMER: u32 = 1 << 31;
 /// Random stream for the order of hosts within one instant. It must differ from the stream that orders their links.
 const HOST_TIES: u64 = 0x686f_7374;
 
 /// Number of host events between the prefetch of a host and its event.
 const HOST_AHEAD: usize = 6;
-/// Number of host events between the prefetch of a connection and its event. The host must be in the cache by then.
+/// Number of host events between the prefetch of a connection and its event. The prefetch of the host must be complete.
 const CONNECTION_AHEAD: usize = 3;
 
 struct HostState<T> {
@@ -273,7 +274,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    /// Serves a host after an input to the host: first its events, then its NIC, then its timer.
+    /// Serves a host after an input to the host: its events, its NIC, and last its timer.
     #[inline]
     fn serve(&mut self, host: HostId) {
         let state = &mut self.hosts[host.0 as usize];

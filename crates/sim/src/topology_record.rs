@@ -1,11 +1,11 @@
-//! Network as rows of a record: links, the nodes at their ends, and the tiers of these nodes.
+//! Network as rows of a record: links, the nodes at the ends of links, and the tiers of the nodes.
 
 use std::collections::HashMap;
 use tailcut_fabric::topology::{Node, Topology};
 use tailcut_record::{NodeKind, NodeRecord, TopologyLink};
 use tailcut_units::HostId;
 
-/// Returns every host, then every switch, in the order of their numbers.
+/// Returns every host, followed by every switch, in the order of their numbers.
 pub(crate) fn nodes(topology: &Topology) -> Vec<NodeRecord> {
     let record = |kind, node, number, tier| NodeRecord {
         kind,

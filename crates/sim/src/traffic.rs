@@ -362,7 +362,7 @@ fn burst(
 }
 
 /// Returns the expected number of flows, requests and sessions of open loops.
-/// Returns `None` if the workload has a part of another kind, because such a part always starts flows.
+/// Returns `None` if the workload has a part that is no open loop, because such a part always starts flows.
 ///
 /// # Errors
 /// The matrix does not fit the topology.

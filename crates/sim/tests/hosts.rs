@@ -45,7 +45,7 @@ fn slowest_mouse_ms(record: &RunRecord) -> f64 {
 fn small_flows_wait_behind_a_large_one_of_their_host_where_it_has_a_queue() {
     let slowest = |queue| slowest_mouse_ms(&simulate(&mice_beside_an_elephant("tcp", queue)));
     // A full packet takes 12.3 us.
-    // A small flow sends a handshake and two windows, and each of these waits in the queue.
+    // A small flow sends a handshake and two windows, and the handshake and each window wait in the queue.
     assert!(slowest(None) < 1.0, "{}", slowest(None));
     let hundred = slowest(Some(100));
     assert!((2.4..5.0).contains(&hundred), "{hundred}");

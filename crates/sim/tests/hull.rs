@@ -28,7 +28,7 @@ fn marking_at(bytes: Option<u64>) -> QueueConfig {
 }
 
 /// Returns hosts at 1 Gb/s on one switch, with a round-trip time of 100 us.
-/// With this delay, the window of a flow at a fraction of the link rate is above its minimum of two segments.
+/// With a round-trip time of 100 us, the window at a fraction of the link rate is above its minimum of two segments.
 fn gigabit_switch(hosts: u32, queue: QueueConfig) -> Shape {
     Shape::SingleSwitch(SingleSwitch {
         hosts,

@@ -1,4 +1,4 @@
-//! Names of custom parts: valid names, and the designs that these names select.
+//! Names of custom parts: valid names, and the designs that the names select.
 
 use tailcut_sim::fabric::Packet;
 use tailcut_sim::fabric::load_balancer::{LoadBalancer, PortView};

@@ -15,7 +15,7 @@ use tailcut_sim::RunConfig;
 use tailcut_units::{Bytes, Duration};
 
 /// Transmission time of a full packet of 1,538 B at 10 Gb/s.
-/// A packet waits at most this time for another packet that is already in transmission.
+/// A packet waits at most one transmission time for another packet that is already in transmission.
 const RESIDUAL: Duration = Duration::from_ps(1_230_400);
 
 /// Returns a run with four large flows, and small flows of `bytes`.
@@ -93,7 +93,7 @@ fn a_mouse_under_pias_waits_for_one_packet_a_way_once_elephants_are_demoted() {
     let mut config = mice_under_elephants("pias", 5_000);
     config.settings.designs.pias.thresholds = vec![20_000, 1_000_000];
     let record = simulate(&config);
-    // The SYN and the first data packet each wait once. The other packets arrive after this waiting time has ended.
+    // The SYN and the first data packet each wait once. All later packets arrive after the waiting time has ended.
     assert!(
         longest_delay(&record) <= RESIDUAL * 2,
         "{}",

@@ -168,7 +168,7 @@ fn with_buffers_that_never_fill_scdp_sends_k_symbols_to_the_byte_and_decodes_not
 
 /// Checks that the receiver's link is busy from the arrival of the first packet to the last completion.
 /// The link may be idle for the time of a few packets.
-/// In addition to data, the link carries only headers of trimmed packets. These headers are a few per cent.
+/// In addition to data, the link carries only headers of trimmed packets, which are a few per cent.
 fn drains_at_line_rate(design: &str, senders: u32, bytes: u64) {
     let workload = incast(senders, bytes);
     let shape = single_switch(senders + 1, queue_of(100));

@@ -118,7 +118,7 @@ fn one_congested_path(probes: u32) -> FlowsSpec {
     ))
 }
 
-/// Returns the share of probes on the congested path. Such a probe waits longer than 20 packets take to transmit.
+/// Returns the share of probes on the congested path, where a probe waits longer than 20 packets take to transmit.
 fn share_that_meets_congestion(design: &str) -> Interval {
     let record = record(&config(design, one_congested_path(5_000)));
     let queueing = Duration::from_us(250);
@@ -183,7 +183,7 @@ fn mice_are_replicated_and_elephants_are_not() {
             assert_eq!(flow.copies, 1);
             assert!(flow.payload_sent.0 >= flow.bytes.0);
         }
-        // Without a loss, the slower connection has also sent all bytes. These bytes are the cost of replication.
+        // Without a loss, the slower connection has also sent all bytes. The bytes of the slower copy are the cost.
         let mut calm = mice(&record).filter(|flow| flow.retransmissions == 0);
         assert!(calm.clone().count() > 200);
         assert!(calm.all(|flow| flow.payload_sent.0 == times_sent * flow.bytes.0));

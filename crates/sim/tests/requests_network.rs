@@ -277,7 +277,7 @@ fn a_hedge_answers_what_a_dead_server_does_not_from_the_first_request_on() {
         let to_dead = record.requests.iter().filter(|r| r.server == HostId(0));
         let slowest = to_dead.map(|r| r.latency.expect("the other server answers"));
         let slowest = slowest.max().expect("requests to the dead server");
-        // The hedge is sent after at most 10 ms, and the other server needs a few milliseconds.
+        // The hedge is sent after at most 10 ms, and the second server needs a few milliseconds.
         assert!(slowest < Duration::from_ms(20), "{design}: {slowest}");
     }
 }
@@ -343,8 +343,8 @@ fn flows_next_to_requests_share_the_network_with_them_and_everything_is_in_the_b
 #[test]
 fn a_purge_takes_no_packet_of_another_connection_between_the_same_hosts() {
     let mut config = requests("das+dctcp", 0.2, 400);
-    // In this configuration only purges drop packets, and the timeout is long.
-    // So only a purge could cause a retransmission.
+    // With a queue of 10,000 packets, only purges drop packets. The timeout is long.
+    // In the network of this test, only a purge could cause a retransmission.
     config.topology.shape = single_switch(12, queue_of(10_000));
     (config.settings.tcp.min_rto, config.settings.tcp.initial_rto) =
         (Duration::from_ms(1_000), Duration::from_ms(1_000));

@@ -5,7 +5,7 @@ use crate::places;
 use crate::status::CaseState;
 use crate::study_dir::StudyDir;
 
-/// Chunk: cases that one job runs, one after the other.
+/// Chunk: cases that one job runs, one at a time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chunk {
     /// Indices of the cases in the plan, in order.
@@ -24,10 +24,10 @@ impl Chunk {
 impl StudyDir {
     /// Returns the cases that no process has started, or whose process has ended, in chunks.
     /// The expected CPU time of a chunk is at least `least` seconds.
-    /// This time is the plan's estimate, corrected by the time of finished cases.
+    /// The expected CPU time is the plan's estimate, corrected by the time of finished cases.
     /// A case without a known time counts as `least`.
     /// If all cases together take less than `least`, they are one chunk.
-    /// With more than `most` chunks of this size, the chunks become larger.
+    /// If the cases fill more than `most` chunks of `least` seconds, the chunks become larger.
     ///
     /// # Errors
     /// A result cannot be read, or a system call fails.

@@ -28,7 +28,7 @@ pub enum Error {
         found: &'static str,
     },
     /// The directory contains files but no plan.
-    /// These files do not belong to a study, so the directory stays unchanged.
+    /// Files without a plan do not belong to a study, so the directory stays unchanged.
     #[error(
         "{}: found files and no plan.json, so it stays unchanged; allowed: a new or empty \
          directory, or the directory of a study",

@@ -42,7 +42,7 @@ struct Kind {
     ended: u32,
     seconds: f64,
     totals: TimeTotals,
-    /// Index of the design.
+    /// Index of the design of the runs.
     design: usize,
 }
 
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(forecast.work_to_go(&[]), Some(124.0));
         forecast.started(3);
         forecast.ended(3, 30.0);
-        // The design now has its own finished run. The other runs keep their forecast.
+        // The design now has its own finished run. The runs of all other designs keep their forecast.
         assert_eq!(forecast.work_to_go(&[]), Some(64.0));
         forecast.started(1);
         assert_eq!(forecast.work_to_go(&[under_way(1, 4.0, 0.0)]), Some(60.0));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tailcut_record::Fingerprint;
 
-/// Process that holds a lock. The lock's file contains these fields.
+/// Process that holds a lock. The lock's file contains the fields of the holder.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Holder {
     /// Name of the machine.
@@ -59,7 +59,7 @@ impl Holder {
     }
 
     /// Returns the seconds from the time when the holder took the lock to its last heartbeat.
-    /// Both times are from the holder's clock.
+    /// The two times are from the holder's clock.
     pub(crate) fn held_seconds(&self) -> f64 {
         let read = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
         match (read(&self.since), read(&self.heartbeat)) {

@@ -4,7 +4,7 @@
 //! A lock is stale if its file has not been written for [`LOCK_TIMEOUT`], or if its process is known to have ended.
 //! A process that wants a stale lock first creates a claim, again exclusively.
 //! A claim is a file whose name contains the mark of the stale holder.
-//! The process then renames its own lock over the stale lock.
+//! After the claim, the process renames its own lock over the stale lock.
 //! If a holder is halted for longer than [`LOCK_TIMEOUT`], two processes may believe that they hold the lock.
 //! Locks may therefore only prevent duplicate work.
 
@@ -41,7 +41,7 @@ pub(crate) struct Lock {
 pub(crate) enum LockAttempt {
     /// This process has the lock.
     Acquired(Lock),
-    /// Another process has the lock. The holder is `None` if the file does not contain it yet.
+    /// A different process has the lock. The holder is `None` if the file does not contain it yet.
     HeldBy(Option<Holder>),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
-    /// Reads a lock's file. Returns `None` without such a file.
+    /// Reads a lock's file. Returns `None` if there is no file.
     ///
     /// # Errors
     /// A failed system call.

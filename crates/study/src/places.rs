@@ -4,10 +4,10 @@ use crate::error::Error;
 use std::ops::Range;
 
 /// Returns the places that a text selects in a plan of `cases` cases, in order. The first place is 0.
-/// The text is `I`, `I..J`, `I..` or `..J`, or several of these with commas. A range includes both ends.
+/// The text is `I`, `I..J`, `I..` or `..J`, or several parts with commas. A range includes both ends.
 ///
 /// # Errors
-/// [`Error::Places`] if the text has another form, or the plan does not have these places.
+/// [`Error::Places`] if the text has another form, or the plan does not have the places of the text.
 pub fn read(text: &str, cases: usize) -> Result<Vec<usize>, Error> {
     let ranges = text.split(',').map(|range| read_range(range, cases));
     let ranges = ranges.collect::<Option<Vec<_>>>();

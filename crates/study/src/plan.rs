@@ -30,7 +30,7 @@ pub struct Plan {
     pub name: String,
     /// Description of the study. May be empty.
     pub about: String,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Format of the tables: `parquet` or `csv`.
     pub tables: String,
@@ -60,7 +60,7 @@ pub struct PlannedScenario {
     pub name: String,
     /// Text in TOML, with the values that flags have set.
     pub text: String,
-    /// Keys whose values come from a template. If no component reads such a key, this is not an error.
+    /// Keys whose values come from a template. It is not an error if no component reads a key of the template.
     pub start: Vec<String>,
     /// Files that the scenario reads, by the paths in its text.
     /// The value is the hash of the file's bytes, which is also the name of the copy in `files/`.

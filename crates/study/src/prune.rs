@@ -45,7 +45,7 @@ impl Prunable {
 }
 
 impl StudyDir {
-    /// Removes the failures of cases, so that these cases run again. Returns the indices of the cases.
+    /// Removes the failures of cases, so that the failed cases run again. Returns the indices of the cases.
     ///
     /// # Errors
     /// [`Error::Locked`], or a failed system call.
@@ -97,7 +97,7 @@ impl StudyDir {
                             found.locks.push(path);
                         }
                     }
-                    // This folder also contains claims to stale locks, and files that show the file system's clock.
+                    // The folder of locks also has claims to stale locks, and files with the file system's clock.
                     LOCKS if self.is_silent(&path)? => found.locks.push(path),
                     _ => {}
                 }

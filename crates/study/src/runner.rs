@@ -15,7 +15,7 @@ use tailcut_record::{PackedRun, RunSummary, StoredRun, WrittenRun};
 use tailcut_scenario::Study;
 use tailcut_scenario::sim::{self, RunConfig, RunControl, RunError};
 
-/// Runner of a study's cases. The runner executes one case after the other.
+/// Runner of a study's cases. The runner executes one case at a time.
 #[derive(Debug)]
 pub struct Runner<'a> {
     dir: &'a StudyDir,
@@ -36,7 +36,7 @@ pub enum CaseOutcome {
     Failed(Box<Failure>),
     /// The case failed earlier, and runs again only after a retry.
     FailedBefore(Box<Failure>),
-    /// Another process is running the case. `None` if the lock does not contain that process yet.
+    /// A different process is running the case. `None` if the lock does not contain that process yet.
     Busy(Option<Box<Holder>>),
     /// The case was stopped before its end. A later process can run the case.
     Stopped,

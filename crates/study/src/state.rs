@@ -19,9 +19,9 @@ pub struct StudyState {
 }
 
 impl StudyState {
-    /// First interval between two lines. Each interval is twice as long as the previous one.
+    /// First interval between two lines of progress. Each interval is twice as long as the previous one.
     pub const FIRST_WAIT: Duration = Duration::from_secs(10);
-    /// Longest interval between two lines.
+    /// Longest interval between two lines of progress.
     const LONGEST_WAIT: Duration = Duration::from_secs(160);
 
     /// Creates the state of `runs` on `threads` threads. Runs in `done` already exist.
@@ -93,7 +93,7 @@ impl StudyState {
         let under_way: Vec<UnderWay> = under_way.collect();
         let to_go = self.forecast.seconds_to_go(&under_way, self.threads);
         // Less than a second means that the running runs take longer than the similar runs before them.
-        // The remaining time is then unknown.
+        // With less than a second, the remaining time is unknown.
         let to_go = to_go.filter(|&seconds| seconds >= 1.0);
         let to_go = to_go.map_or_else(String::new, |time| {
             format!(", {} to go", rounded_time(time))

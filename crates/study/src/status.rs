@@ -22,7 +22,7 @@ pub enum CaseState {
     /// A process is running the case.
     Running(Box<RunningCase>),
     /// The process that was running the case has ended, or has been silent for too long.
-    /// Another process can run the case.
+    /// A free process can run the case.
     Stale(Box<RunningCase>),
     /// No process has started the case.
     Waiting,

@@ -29,7 +29,7 @@ pub struct ExistingResults {
     pub failed: usize,
     /// Results of cases that are not in the plan.
     pub left_over: usize,
-    /// Expected CPU time of all unfinished cases, in seconds. `None` if the time of one of these cases is unknown.
+    /// Expected CPU time of all unfinished cases, in seconds. `None` if the time of an unfinished case is unknown.
     pub cpu_seconds_to_go: Option<f64>,
 }
 
@@ -118,7 +118,7 @@ impl StudyDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::io("open", path)(error)),
         };
-        // A program that was killed before it wrote its first plan may have left files with these names.
+        // A program that was killed before it wrote its first plan may have left folders, locks or parts of a plan.
         let own = |name: &str| {
             FOLDERS.contains(&name) || name.starts_with(LOCK) || name.starts_with(PLAN)
         };
@@ -144,7 +144,7 @@ impl StudyDir {
     }
 
     /// Returns the indices of the cases that a text selects, in order. Without a text, returns all indices.
-    /// The text is `I`, `I..J`, `I..` or `..J`, or several of these with commas. A range includes both ends.
+    /// The text is `I`, `I..J`, `I..` or `..J`, or several parts with commas. A range includes both ends.
     ///
     /// # Errors
     /// [`Error::Places`].

@@ -19,7 +19,7 @@ pub struct Tally {
     /// Processes that are running cases, each as text.
     #[serde(skip)]
     pub by: Vec<String>,
-    /// Indices of cases that no process is running. The next free process runs these cases.
+    /// Indices of cases that no process is running, and that the next free process runs.
     pub waiting: Vec<usize>,
 }
 

@@ -97,7 +97,7 @@ fn timers(run: &mut RunConfig, factor: Factor) {
 
 /// Multiplies the buffers of switches by `factor`: queues, memory that ports share, and queues of designs.
 /// Marking thresholds stay unchanged, except packet thresholds above 65 % of the queue.
-/// Such thresholds become 65 % of the queue, as with `mark_above = "auto"`.
+/// Packet thresholds above 65 % of the queue become 65 % of the queue, as with `mark_above = "auto"`.
 fn buffers(run: &mut RunConfig, factor: Factor) {
     let (queue, shared) = match &mut run.topology.shape {
         Shape::SingleSwitch(shape) => (&mut shape.queue, &mut shape.shared_buffer),

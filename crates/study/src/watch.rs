@@ -1,6 +1,6 @@
 //! Watcher of processes that run cases.
-//! If such a process ends without a message, the watcher records a failure of the running case.
-//! The watcher then starts another process for the remaining cases.
+//! If a process ends without a message, the watcher records a failure of the running case.
+//! After a failure, the watcher starts another process for the remaining cases.
 
 use crate::error::Error;
 use crate::plan::Program;
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LOOK_AT_OTHERS_EVERY: Duration = Duration::from_secs(1);
 
 /// Number of last lines of a process that the watcher keeps.
-/// If the process ends without a message, these lines describe the failure.
+/// If the process ends without a message, its last lines describe the failure.
 const LAST_LINES: usize = 20;
 
 /// Beginning of a line about a case on standard error.
@@ -37,7 +37,7 @@ const REFUSED: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 impl Runner<'_> {
-    /// Runs the cases with the indices `places` one after the other, until `control` stops the process.
+    /// Runs the cases with the indices `places` one at a time, until `control` stops the process.
     /// A process that [`Watch`] has started calls this function.
     /// Before each case, the function writes the index of the case to `out`.
     /// `report` receives the outcome of each case.
@@ -86,7 +86,7 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     /// Runs the cases with the indices `places` with `processes` processes at the same time.
     /// The function returns when each case is done, has failed, or belongs to another process.
-    /// Each process tries all these cases. The lock of a case keeps other processes from running it.
+    /// Each process tries all cases in `places`. The lock of a case keeps other processes from running it.
     ///
     /// # Errors
     /// [`Error::Process`] if a process is refused, or if no process can be started.

@@ -16,7 +16,7 @@ pub const SERVICE_PORT: u16 = 80;
 pub struct ConfigError {
     /// Name of the field in the configuration.
     pub key: &'static str,
-    /// Value of the field.
+    /// Value of the field that is outside its range.
     pub found: String,
     /// Allowed values.
     pub allowed: Cow<'static, str>,

@@ -10,7 +10,7 @@ use tailcut_units::{FiveTuple, FlowId, Rate, Time};
 /// The network calls `on_segment` and `poll_transmit`. The clock calls `on_timeout` and `next_timeout`.
 ///
 /// After each input the driver calls `poll_transmit` while the NIC accepts segments.
-/// Then the driver calls `poll_event` until the result is `None`, and reads `next_timeout` again.
+/// After the segments, the driver calls `poll_event` until the result is `None`, and reads `next_timeout` again.
 /// `now` never decreases.
 pub trait Transport {
     /// Sends `message` as one flow.
@@ -18,8 +18,8 @@ pub trait Transport {
     /// Starts the role of this host in a transfer with several senders or receivers.
     ///
     /// # Errors
-    /// The design does not support such transfers.
-    /// The application must then use a separate flow for each receiver or sender.
+    /// The design does not support transfers with several senders or receivers.
+    /// Without such transfers, the application must use a separate flow for each receiver or sender.
     fn take_part(&mut self, _now: Time, _part: Part<'_>) -> Result<(), NotShared> {
         Err(NotShared)
     }
@@ -32,7 +32,7 @@ pub trait Transport {
     }
     /// Cancels a flow that this host sends: data that has not left is never sent.
     /// Returns the cost of the flow, and no event follows.
-    /// Returns `None` if no such flow is open, or if the design cannot cancel flows. TCP sends a reset to the receiver.
+    /// Returns `None` if the flow is not open, or if the design cannot cancel flows. TCP sends a reset to the receiver.
     /// With other transports the receiver drops the flow after a timeout.
     fn cancel(&mut self, _now: Time, _flow: FlowId) -> Option<FlowStats> {
         None
@@ -53,10 +53,10 @@ pub trait Transport {
     fn on_timeout(&mut self, now: Time);
     /// Returns the next segment for the NIC, or `None` if there is nothing to send.
     /// The driver calls this method only when the NIC can begin a transmission at `now`.
-    /// So the transport chooses among its flows at the last moment.
+    /// The transport therefore chooses among its flows at the last moment.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
     /// Returns whether `poll_transmit` would return a segment. `true` may be wrong, but `false` is always right.
-    /// This method must be cheap, because drivers call it after every packet.
+    /// Drivers call this method after every packet, so the method must be cheap.
     fn has_transmit(&self) -> bool;
     /// Returns the next event for the application, in order.
     fn poll_event(&mut self) -> Option<Event>;
@@ -68,7 +68,7 @@ pub trait Transport {
     /// Only drivers of networks that exceed the processor's cache call this method.
     fn prefetch(&self, _arriving: Option<&Segment>) {}
     /// Returns the cost so far of each flow that this host sends and whose end was not yet reported.
-    /// A driver needs these costs if it stops before the flows end.
+    /// A driver needs the costs of open flows if it stops before the flows end.
     /// The list includes answers to copies of requests, by [`flow_of_copy`](crate::copies::flow_of_copy).
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)>;
 }

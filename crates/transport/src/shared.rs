@@ -7,7 +7,7 @@ use tailcut_units::{Duration, FlowId, HostId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'a> {
     /// Sends an object to several receivers.
-    /// The message is addressed to a group that consists of exactly these receivers.
+    /// The group of the message consists of exactly the receivers of the object.
     /// Each receiver reports [`Event::Completed`](crate::Event::Completed).
     Spread {
         /// Object, as a message.
@@ -18,12 +18,12 @@ pub enum Part<'a> {
         stragglers: Stragglers,
     },
     /// Receives an object from several senders, which all send to `port` of this host.
-    /// This host reports [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
+    /// The receiver reports [`Event::Failed`](crate::Event::Failed) if no sender sends for too long.
     Collect {
         /// Number of the transfer in the events of the receiver.
         flow: FlowId,
         /// Port for this transfer only, at least 1,024.
-        /// This port differs from the port for incoming flows, and is below the ports of outgoing flows.
+        /// The port of a transfer differs from the port for incoming flows, and is below the ports of outgoing flows.
         port: u16,
     },
     /// Sends some of the symbols of an object. Other senders send the other symbols.
@@ -38,7 +38,7 @@ pub enum Part<'a> {
 }
 
 /// Symbols of each block that one of several senders may send.
-/// The identifiers of these symbols divided by `of` leave the remainder `index`.
+/// The identifier of such a symbol divided by `of` leaves the remainder `index`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Remainder that selects the symbols of this sender, less than `of`.
@@ -89,7 +89,7 @@ pub enum StragglerPolicy {
     /// The sender drops the stragglers for the rest of the transfer.
     Drop,
     /// The transfer ends when this number of receivers has the whole object. The sender then drops the other receivers.
-    /// Before that, it drops stragglers while at least this number of receivers remains.
+    /// Before the end, the sender drops stragglers while at least this number of receivers remains.
     Quorum(u16),
 }
 

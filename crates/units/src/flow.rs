@@ -81,7 +81,7 @@ impl FiveTuple {
     /// RFC 2992 prescribes no hash.
     ///
     /// Each switch must mix its own seed into this hash.
-    /// Without such a seed, all tiers of a Clos network choose the same path number (hash polarisation).
+    /// Without a seed in each switch, all tiers of a Clos network choose the same path number (hash polarisation).
     pub const fn hash(self) -> u32 {
         let hosts = ((self.src.0 as u64) << 32) | self.dst.0 as u64;
         let ports =

@@ -182,7 +182,7 @@ macro_rules! readers {
             $($(#[$about])*
             ///
             /// # Panics
-            /// The part declares no parameter of this name and kind.
+            /// The part does not declare a parameter with the given name and kind.
             pub fn $reader(&self, name: &str) -> $type {
                 match self.get(name) {
                     ParameterValue::$variant(value) => value,

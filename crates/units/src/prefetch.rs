@@ -1,5 +1,5 @@
 //! Prefetches: hints to the processor to load memory into its cache before the memory is read.
-//! A prefetch never changes a result. On processors other than x86-64, these functions do nothing.
+//! A prefetch never changes a result. On processors other than x86-64, prefetches do nothing.
 
 /// Size of a cache line in bytes.
 const LINE: usize = 64;

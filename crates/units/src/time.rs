@@ -62,7 +62,7 @@ impl Time {
 impl Duration {
     /// Span of zero.
     pub const ZERO: Self = Self(0);
-    /// Longest span.
+    /// Longest span of time.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns a span of `ps` picoseconds.

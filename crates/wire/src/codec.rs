@@ -14,7 +14,7 @@ pub enum DecodeError {
     /// The first byte belongs to another protocol.
     #[error("first byte: found {found:#04x}, expected {expected:#04x}")]
     Magic {
-        /// First byte of the protocol.
+        /// First byte of a header of the expected protocol.
         expected: u8,
         /// First byte found.
         found: u8,
@@ -85,7 +85,7 @@ pub enum EncodeError {
         kind: &'static str,
     },
     /// The segment is a TCP segment and has a TCP header.
-    /// [`capture::frame`](crate::capture::frame) encodes such headers.
+    /// [`capture::frame`](crate::capture::frame) encodes TCP headers.
     #[error("a TCP segment has no tailcut header")]
     Tcp,
 }

@@ -14,7 +14,7 @@
 //! - [`capture`]: conversion of simulated segments to frames, and pcapng files.
 //!
 //! This crate reads no clock and no socket, and keeps no state of a protocol. It never panics on input.
-//! The error for unknown bytes contains these bytes.
+//! The error for unknown bytes contains the unknown bytes.
 //!
 //! ```
 //! use tailcut_transport::ndp::{NdpHeader, NdpKind};

@@ -51,7 +51,7 @@ pub struct Prefix {
     /// Number of the session at its sender. Answers contain the same number.
     pub flow: FlowId,
     /// Length of the payload in bytes when the packet was sent.
-    /// A switch that removes the payload does not change this field.
+    /// A switch that removes the payload does not change the length.
     pub payload: u32,
     /// Priority class. 0 is the highest.
     pub priority: u8,
@@ -105,7 +105,7 @@ impl Prefix {
 pub struct Packet<H> {
     /// Common fields of all protocols.
     pub prefix: Prefix,
-    /// Fields that only this protocol has.
+    /// Fields that only one protocol has.
     pub header: H,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Own {
     pub(crate) last: u16,
 }
 
-/// Encodes the prefix of a header of `own.length` bytes. Returns an encoder for the other fields.
+/// Encodes the prefix of a header of `own.length` bytes. Returns an encoder for the fields after the prefix.
 pub(crate) fn write<'a>(
     buffer: &'a mut [u8],
     magic: Magic,
@@ -145,7 +145,7 @@ pub(crate) fn write<'a>(
 }
 
 /// Decodes magic, version and length, and checks that the header is complete.
-/// Returns a decoder for the other fields, and the header's length.
+/// Returns a decoder for the fields after the prefix, and the header's length.
 pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usize), DecodeError> {
     let mut reader = Reader::new(bytes);
     let expected = magic as u8;
@@ -173,7 +173,7 @@ pub(crate) fn open<'a>(bytes: &'a [u8], magic: Magic) -> Result<(Reader<'a>, usi
     }
 }
 
-/// Decodes the prefix of a header. Returns a decoder for the other fields, and the values of the prefix.
+/// Decodes the prefix of a header. Returns a decoder for the fields after the prefix, and the values of the prefix.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     magic: Magic,

@@ -88,7 +88,7 @@ impl TryFrom<RansHeader> for AnswerHeader {
 }
 
 /// Bytes of one direction of a stream that have been received and not read.
-/// A [`Reader`](tailcut_requests::Reader) gets its headers from these bytes.
+/// A [`Reader`](tailcut_requests::Reader) gets its headers from the received bytes.
 /// The caller must also pass the number of received bytes to the reader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unread<H> {

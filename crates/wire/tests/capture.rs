@@ -443,7 +443,7 @@ proptest! {
         prop_assert_eq!(ip.ports, Some([segment.tuple.src_port, segment.tuple.dst_port]));
         prop_assert_eq!(checksum(&whole.bytes[14..34]), 0);
         // The checksum covers the pseudo-header and all bytes after the IP header.
-        // Here the words of the pseudo-header are in another order, which does not change their sum.
+        // The words of the pseudo-header are added in a different order, which does not change their sum.
         let mut summed = vec![0, ip.protocol];
         summed.extend((whole.length as u16 - 34).to_be_bytes());
         summed.extend(&whole.bytes[26..]);

@@ -11,7 +11,7 @@ pub enum Arrivals {
     #[default]
     Poisson,
     /// Gaps that are uniform between 0.5 and 1.5 times the mean, as in the traffic scripts released with RepNet.
-    /// These arrivals are less bursty than Poisson arrivals (squared coefficient of variation 1/12).
+    /// Uniform gaps are less bursty than Poisson arrivals (squared coefficient of variation 1/12).
     Uniform,
     /// Equal gaps. The first arrival of each host is at a random time within the first gap.
     Fixed,
@@ -50,7 +50,7 @@ impl Arrivals {
     pub fn first_gap(self, per_second: f64, stream: &mut Stream) -> Duration {
         let in_means = match self {
             Self::Poisson => stream.exponential(),
-            // The density is constant up to 0.5, and then falls linearly to zero at 1.5.
+            // The density is constant up to 0.5, and falls linearly from there to zero at 1.5.
             // The constant part and the falling part each have half of the probability.
             Self::Uniform => match 2.0 * stream.uniform() {
                 flat if flat < 1.0 => 0.5 * flat,

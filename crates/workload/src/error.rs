@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// A table or a trace is malformed.
     Text(TextError),
-    /// The traffic matrix cannot be built from these hosts.
+    /// The traffic matrix cannot be built from the given hosts.
     Matrix {
         /// Description of the hosts that were given.
         found: String,

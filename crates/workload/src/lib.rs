@@ -1,6 +1,6 @@
 //! Workloads of a network: flow sizes, arrivals, traffic matrices and traces.
 //!
-//! A workload is a [`Source`]: it returns the start time of its next flow, and then the flow.
+//! A workload is a [`Source`]: it returns the start time of its next flow, and the flow itself.
 //! A source draws a flow only when the flow is needed, and does not store the flow.
 //! A run of millions of flows only needs a few words of memory per host.
 //!

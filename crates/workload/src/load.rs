@@ -16,7 +16,7 @@ pub struct Framing {
     /// Preamble and inter-frame gap of a packet, in bytes of line time.
     pub preamble_and_gap: u32,
     /// Size of the smallest frame in bytes, with header but without preamble and gap.
-    /// Smaller frames are padded to this size. 64 on Ethernet, or 0 for no padding.
+    /// Frames below the smallest size are padded. 64 on Ethernet, or 0 for no padding.
     pub min_frame: u32,
 }
 
@@ -98,7 +98,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Returns the number of flows per second, over all senders, that offers this load with flows of these sizes:
+    /// Returns the number of flows per second, over all senders, that offers this load with flows of the given sizes:
     ///
     /// lambda = fraction * C / (8 * crossing * `E[bytes of a flow]`)
     ///
@@ -109,7 +109,7 @@ impl Load {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the fraction is not a finite number above zero.
-    /// The same error if nothing crosses the bottleneck, or if there are no senders.
+    /// [`Error::OutOfRange`] also if nothing crosses the bottleneck, or if there are no senders.
     pub fn flows_per_second(&self, sizes: &SizeDistribution) -> Result<f64, Error> {
         let wrong = |parameter, found, allowed| {
             Err(Error::OutOfRange {

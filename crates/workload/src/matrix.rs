@@ -63,11 +63,11 @@ impl Matrix {
     }
 
     /// Returns a matrix in which each flow goes to a random destination in another rack than the source's rack.
-    /// All such destinations have the same probability.
+    /// All destinations in other racks have the same probability.
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list or a host that is listed twice.
-    /// The same error for a source without a destination in another rack.
+    /// [`Error::Matrix`] also for a source without a destination in another rack.
     pub fn between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -82,7 +82,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Error::Matrix`] for an empty list, a host that is listed twice, or lists of different lengths.
-    /// The same error for a single host as both source and destination.
+    /// [`Error::Matrix`] also for a single host as both source and destination.
     pub fn permutation(
         sources: &[HostId],
         destinations: &[HostId],
@@ -94,8 +94,8 @@ impl Matrix {
     /// Returns a permutation (see [`Matrix::permutation`]) in which no flow stays within a rack.
     ///
     /// # Errors
-    /// The errors of [`Matrix::permutation`], and an error if no such permutation exists.
-    /// No such permutation exists if a rack has more sources and destinations together than the matrix has sources.
+    /// The errors of [`Matrix::permutation`], and an error if no permutation between racks exists.
+    /// No permutation exists if a rack has more sources and destinations together than the matrix has sources.
     pub fn permutation_between_racks(
         sources: &[HostId],
         destinations: &[HostId],
@@ -342,11 +342,11 @@ impl Matrix {
     /// Draws a random bijection in which no source sends within its own group.
     ///
     /// A Fisher-Yates shuffle creates a first bijection.
-    /// Each pair within one group then swaps its destination with a partner pair, so that both pairs are allowed.
+    /// After the shuffle, each pair within one group swaps its destination with a partner. Both new pairs are allowed.
     /// The search for a partner starts at a random index.
     ///
     /// A partner always exists if no group has more than n sources and destinations together.
-    /// At most n - 1 pairs then contain a source or a destination of the group. Every allowed bijection is possible.
+    /// At most n - 1 pairs contain a source or a destination of the group. Every allowed bijection is possible.
     /// The probabilities are almost equal, but not exactly.
     fn assignment(
         sources: &[HostId],

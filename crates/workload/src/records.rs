@@ -1,4 +1,4 @@
-//! Records of a text in CSV (RFC 4180), one after the other. Fields can be in double quotes.
+//! Records of a text in CSV (RFC 4180), one at a time. Fields can be in double quotes.
 
 use alloc::vec::Vec;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};

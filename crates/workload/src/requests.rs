@@ -100,7 +100,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a rate that is not a finite number above zero.
-    /// The same error if there are no clients or no servers.
+    /// [`Error::OutOfRange`] also if there are no clients or no servers.
     pub fn new(spec: RequestsSpec) -> Result<Self, Error> {
         let rate_per_client = spec.per_second / f64::from(spec.clients);
         if !(rate_per_client > 0.0 && rate_per_client.is_finite()) {

@@ -38,8 +38,8 @@ pub struct Placement {
     /// Hosts with a replica, in the order in which they were chosen.
     pub replicas: Vec<HostId>,
     /// Host from which the client reads the block if it reads from only one host.
-    /// This host has a replica and is in the client's rack.
-    /// If no host satisfies both conditions, this field is a random host with a replica.
+    /// The host has a replica and is in the client's rack.
+    /// If no host satisfies both conditions, the host is a random host with a replica.
     pub read_from: HostId,
 }
 
@@ -134,7 +134,7 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if the share of reads is not 0 to 1.
-    /// The same error if there are no blocks or no replicas, or if there are not more hosts than replicas.
+    /// [`Error::OutOfRange`] also if there are no blocks or no replicas, or if there are not more hosts than replicas.
     pub fn new(spec: StorageSpec) -> Result<Self, Error> {
         let check = |holds: bool, parameter, found: &dyn core::fmt::Display, allowed| {
             if holds {
@@ -278,7 +278,7 @@ fn place(spec: &StorageSpec, client: HostId, stream: &mut Stream) -> Placement {
     }
 }
 
-/// Returns a random host among the hosts for which `may` is true, or `None` if there is no such host.
+/// Returns a random host among the hosts for which `may` is true, or `None` if `may` is true for no host.
 fn draw(hosts: &[HostId], may: impl Fn(&HostId) -> bool, stream: &mut Stream) -> Option<HostId> {
     let count = hosts.iter().filter(|host| may(host)).count();
     if count == 0 {

@@ -354,7 +354,7 @@ fn the_files_of_other_generators_give_their_distributions() {
     assert_eq!(imported(ns2, None), named("websearch"));
     assert_eq!(imported(ns2, Some(1_000)).largest(), 20_000_000);
 
-    // A table of Homa's simulator has the mean, and then sizes. Only these exact sizes are drawn.
+    // A table of Homa's simulator has the mean, followed by sizes. Only the exact sizes of the table are drawn.
     let homa = imported(
         "3300\n1000   0.3\n2000   0.5\n4000   0.4\n5000   1.0\n",
         None,

@@ -234,7 +234,7 @@ fn the_load_in_wire_bytes_counts_headers_preamble_and_gap() {
 
 #[test]
 fn the_load_of_a_bottleneck_counts_only_what_crosses_it() {
-    // There are two racks of 4 hosts. A flow goes to any other host, and 4 of these 7 hosts are in the other rack.
+    // There are two racks of 4 hosts. A flow goes to any of 7 hosts, and 4 of the 7 hosts are in the other rack.
     // The first rack sends half of the traffic between the racks.
     let sizes = SizeDistribution::uniform(1_000, 9_000);
     let load = Load {
@@ -494,7 +494,7 @@ fn a_closed_loop_stops_at_its_end_and_at_its_number_of_flows() {
         }
         flows
     };
-    // Each of the 4 hosts starts a flow every 93 + 7 us, for 10 ms: 100 flows per host.
+    // Each host of 4 starts a flow every 93 + 7 us, for 10 ms: 100 flows per host.
     assert_eq!(drive(closed_loop(4, 1)).len(), 400);
     let few = ClosedLoopSpec {
         flows_at_most: Some(10),
@@ -552,7 +552,7 @@ fn merged_sources_are_renumbered_in_the_order_of_start_and_hear_of_their_own_com
     assert!(flows.windows(2).all(|pair| pair[0].start <= pair[1].start));
     assert!((0..).zip(&flows).all(|(id, flow)| flow.id == FlowId(id)));
     let of = |class| flows.iter().filter(move |flow| flow.class == class);
-    // Each of the four hosts starts a flow every 100 us, for 5 ms: 50 flows per host.
+    // Each host of 4 starts a flow every 100 us, for 5 ms: 50 flows per host.
     assert_eq!(of(Class::Foreground).count(), 200);
     assert!(of(Class::Background).count() > 100);
 }

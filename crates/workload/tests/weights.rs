@@ -19,7 +19,7 @@ fn hosts() -> Vec<HostId> {
     (0..HOSTS).map(HostId).collect()
 }
 
-/// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as the others.
+/// Returns the weights of the tests. Hosts 0 and 1 send four times as many flows as all other hosts.
 /// Host 7 receives six times as many flows as most hosts, and host 2 receives half as many.
 fn weights() -> HostWeights {
     let destinations = vec![1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 6.0];

@@ -138,8 +138,8 @@ pub fn is_in_python(design: &Stack) -> bool {
         .any(|part| slots.iter().any(|slot| slot.name == part))
 }
 
-/// Registers a class as a part with this name.
-/// An existing name then refers to the new class. This happens when a notebook cell runs again.
+/// Registers a class as a part with the given name.
+/// If a notebook cell runs again, an existing name refers to the new class afterwards.
 #[pyfunction]
 pub fn register(
     py: Python<'_>,

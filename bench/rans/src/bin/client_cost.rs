@@ -1,5 +1,5 @@
 //! Cost of the client layer: CPU time of a request of 1 KB, compared with a plain hyper client.
-//! There are 32 concurrent requests. Each round measures all cases one after the other, on one thread.
+//! There are 32 concurrent requests. Each round measures all cases one at a time, on one thread.
 //! The servers run in another process, so that their CPU time does not count.
 //!
 //! ```sh
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! With a protocol and a case (`client_cost 1 1000 http2 off`) the program runs only this case.
-//! This mode is for counting instructions with `valgrind --tool=callgrind`.
+//! A run of only one case is for counting instructions with `valgrind --tool=callgrind`.
 //! Run `bench/rans/target/release/client_cost 1 1000 http2 off` once with 1000 and once with 2000 requests.
 //! The difference is the number of instructions for 1000 requests.
 

@@ -1,7 +1,7 @@
 //! Cost of a hop: CPU time of `tailcut guard` for a request, compared with HAProxy.
 //! HAProxy has the configuration that the docs recommend.
 //! The guard and HAProxy have the same classes and workers, and process 32 requests at the same time.
-//! Each round measures the guard and HAProxy, one after the other. The program needs HAProxy.
+//! Each round measures the guard first and HAProxy second. The program needs HAProxy.
 //!
 //! ```sh
 //! cargo run --release --manifest-path bench/rans/Cargo.toml --bin hop -- [ROUNDS] [REQUESTS]

@@ -1,5 +1,5 @@
-//! Purges at real servers. For each kind of server, the program sends each request to two servers of this kind.
-//! The program checks whether the servers accept the resets of purged copies and stop the work on these copies.
+//! Purges at real servers. For each kind of server, the program sends each request to two servers.
+//! The program checks whether the servers accept the resets of purged copies and stop the work on purged copies.
 //! The program needs Node, nginx and HAProxy. The program ends with an error if a request was lost.
 //!
 //! ```sh

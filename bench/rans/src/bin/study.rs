@@ -1,5 +1,5 @@
 //! Gain of duplicates at several loads. The duplicates are compared with two designs that send only one copy.
-//! One design chooses a random server, and the other design chooses the shorter queue of two servers.
+//! One single-copy design chooses a random server, and the second design chooses the shorter queue of two servers.
 //! The code is the same as for real requests, but time is virtual, and connections are in memory.
 //!
 //! ```sh

@@ -1,7 +1,7 @@
 //! Program that measures how often the report's 95 % intervals contain the true value: `make coverage`.
 //!
 //! The program runs the comparison of the demo with 4,000 seeds (about 2 CPU-hours; existing runs are reused).
-//! From these seeds, the program draws 1,000 sets of 20 seeds.
+//! From the 4,000 seeds, the program draws 1,000 sets of 20 seeds.
 //! The program computes the report's intervals from the first 3, 6 and 10 seeds of each set, and from all 20 seeds.
 //! The program prints how often an interval contains the value over all seeds, and the width of the intervals.
 //! The exit code is 1 if a measured coverage or width is out of its bounds.
@@ -14,7 +14,7 @@
 
 mod measure;
 mod seeds;
-// This program only writes summaries. A test reads them with functions that this program does not use.
+// The program only writes summaries. A test reads them with functions that the program does not use.
 #[allow(dead_code)]
 mod summary;
 

@@ -225,7 +225,7 @@ impl Cell {
     /// Returns whether the result is within its bounds. The coverage must be at least 92 %.
     /// For a metric that does not lie on a gap, the coverage must also be at most 98 %.
     /// The width of the intervals must be at most 1.5 times the width of the middle 95 % of the estimates.
-    /// These bounds are widened by the standard error of the measurement.
+    /// The bounds are widened by the standard error of the measurement.
     /// With three seeds, and for intervals of two comparisons, only the lower bound applies.
     pub fn is_as_wanted(&self) -> bool {
         let only_floor = self.on_gap || self.seeds < 6 || self.figure.ends_with(CORRECTED);

@@ -1,6 +1,6 @@
 //! Short form of sets of seeds.
 //! For each run, the short form contains the number of mice, the sum of their times, and the times of the slowest mice.
-//! These numbers are sufficient for means and tail percentiles.
+//! The short form of a run is sufficient for means and tail percentiles.
 
 use crate::measure::{Mice, SET, Seed, Truth};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub fn write(file: &Path, seeds: &[Seed], truths: &BTreeMap<String, Truth>) -> a
 }
 
 /// Reads the sets and the true values from a short form.
-/// All mice except the slowest ones get the mean time of these mice.
+/// All mice except the slowest ones get their mean time.
 pub fn read(text: &str) -> Option<(Vec<Seed>, BTreeMap<String, Truth>)> {
     let mut truths = BTreeMap::new();
     let mut runs: Vec<Mice> = Vec::new();

@@ -108,7 +108,7 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
 }
 
 /// Runs cases in this process, which a parent process monitors.
-/// The end of standard input stops the cases, because the parent process has then ended.
+/// The end of standard input stops the cases, because it means that the parent process has ended.
 fn within(study: &StudyDir, places: &[usize], stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let orphaned = Arc::clone(stop);
     let until_it_ends = move || {

@@ -89,7 +89,7 @@ pub fn run(
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits until a program ends, and returns its output. After an interruption, the program gets one SIGTERM.
-/// The program then removes its lab.
+/// After SIGTERM, the program removes its lab.
 fn run_to_end(child: &Child, out: ChildStdout, stop: &AtomicBool) -> Result<String, Failure> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

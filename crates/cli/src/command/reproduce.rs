@@ -139,7 +139,7 @@ fn chosen(arguments: &Reproduce) -> Result<Vec<&'static Reproduction>, Failure> 
 }
 
 /// Runs the parts of one reproduction, each in a separate directory.
-/// The function then compares the results with the published figures.
+/// After all parts, the function compares the results with the published figures.
 fn reproduce(
     reproduction: &Reproduction,
     arguments: &Reproduce,

@@ -17,7 +17,7 @@ use tailcut_scenario::listing;
 /// A built-in scenario is invalid, or standard output cannot be written.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let scenarios = listing::scenarios()?.into_iter().map(|item| item.name);
-    // Completions propose only names for these arguments.
+    // Completions propose only names for designs and scenarios.
     // On the command line, a scenario may also be a file, and a design may have settings.
     let mut command = with_values(Cli::command(), "compare", "designs", listing::stacks());
     command = with_values(command, "run", "scenario", scenarios);
@@ -49,7 +49,7 @@ pub fn write_manuals(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the manual page: first the main command, then one section for each subcommand.
+/// Prints the manual page: the main command, followed by one section for each subcommand.
 ///
 /// # Errors
 /// Standard output cannot be written.

@@ -23,7 +23,7 @@ const SEGMENT: f64 = 1_448.0;
 /// Number that represents one segment in the windows of the BPF programs.
 const UNIT: f64 = 65_536.0;
 
-/// Server program on port 7000 that reads each connection to its end and then sends one byte.
+/// Server program on port 7000 that reads each connection to its end, and sends one byte at the end.
 const SINK: &str = "import socket, threading\n\
                     def serve(c):\n  while c.recv(65536): pass\n  c.sendall(b'x')\n  c.close()\n\
                     s = socket.create_server(('', 7000))\nprint('ready')\n\

@@ -3,7 +3,7 @@
 //!
 //! The topology is h - r0 - a0.. - (b0..) - r1 - t.
 //! Each router of a stage is connected to all routers of the next stage.
-//! Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 with these fields).
+//! Routes have equal cost, and a hash of the five-tuple chooses among them (policy 3 of the kernel).
 //! Policy 1 is not usable, because packets over veth keep the hash of their sending socket.
 //! Connections with the same ports have different hashes of their sockets.
 //!
@@ -211,7 +211,7 @@ impl Routers {
     }
 
     /// Sets a different hash seed for each router and run.
-    /// Without such seeds, all routers of a kernel make the same choice.
+    /// With equal seeds, all routers of a kernel make the same choice.
     fn seed(&self, run: usize) {
         for (number, node) in self.stages.concat().iter().enumerate() {
             let seed = run * 1_000 + number + 1;
@@ -307,7 +307,7 @@ fn is_exact(found: &Value, widths: &[usize]) -> bool {
     stages && found["paths"]["paths"] == paths && found["paths"]["doubts"] == serde_json::json!([])
 }
 
-/// Probes a network whose stages have these widths. Returns the results that are not exact.
+/// Probes a network whose stages have the given widths. Returns the results that are not exact.
 /// Adds to `agree` the number of ports for which kernel and probe report the same path.
 fn compare(routers: &Routers, widths: &[usize], runs: usize, agree: &mut usize) -> Vec<String> {
     let mut inexact = Vec::new();

@@ -89,7 +89,7 @@ fn one_path_is_told_as_one() {
     assert_eq!(found["paths"]["paths"], 1);
     assert_eq!(found["paths"]["doubts"], serde_json::json!([]));
     // In one of fifty runs, the handshake times of a single path's ports differ by chance.
-    // The verdict is then different and is not checked.
+    // A verdict that differs by chance is not checked.
     if found["groups"]["p"].as_f64() > Some(0.02) {
         assert_eq!(found["verdict"]["sentence"], "one path: do not deploy");
     }
@@ -209,7 +209,7 @@ fn an_ordinary_user_gets_a_page_a_report_and_a_table() {
     let read = |name: &str| std::fs::read_to_string(dir.join(name)).expect("a file");
     assert!(read("report.html").contains("Handshakes over time, by path"));
     let json: Value = serde_json::from_str(&read("probe.json")).expect("JSON");
-    // Another program may use a port between two volleys. The handshake of this port then fails and has no line.
+    // Another program may use a port between two volleys. If so, the handshake of the port fails and has no line.
     let count = |of: &str| json[of].as_u64().expect("a count");
     let lines = read("handshakes.csv").lines().count() as u64;
     assert_eq!(lines, 1 + count("answered") + count("unanswered"));

@@ -21,7 +21,7 @@ impl Nobody {
     pub fn new(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-        // Another process makes the copy. If this process wrote the file, a child of another test could keep it open.
+        // A child process makes the copy. If this process wrote the file, a child of another test could keep it open.
         // The kernel does not execute a file that is open for writing ("Text file busy").
         let copied = Command::new("cp")
             .arg(program)

@@ -52,7 +52,8 @@ fn overload_is_no_gain_and_comes_with_the_load_that_would_be_none() {
     // `tailcut report` must print the same answer for the directory.
     let report = answer(&test_dir, &["report", "out/compare"]);
     assert!(report.starts_with(start), "{report}");
-    // By default, a load refers to the links of the hosts. The uplinks can transport about two thirds of this load.
+    // By default, a load refers to the links of the hosts.
+    // The uplinks can transport about two thirds of the hosts' load.
     let usual = answer(
         &test_dir,
         &[&["compare", "tcp", "dctcp"], &THIN[..], &small].concat(),

@@ -86,7 +86,7 @@ fn number(cell: &str) -> u64 {
 }
 
 /// Returns Wireshark's messages with a severity above "Note".
-/// Messages about losses, retransmissions and resets are left out, because these events really occurred.
+/// Messages about losses, retransmissions and resets are left out, because losses and resets really occurred.
 fn remarks(run: &Run) -> Vec<String> {
     let fields = [
         "_ws.expert.severity",
@@ -101,7 +101,7 @@ fn remarks(run: &Run) -> Vec<String> {
     let others = above.filter(|row| {
         let happened = match row[2].as_str() {
             "1" => ["Connection reset"].as_slice(),
-            // A tail loss probe may repeat a segment that has arrived. The receiver then sends a D-SACK.
+            // A tail loss probe may repeat a segment that has arrived. If so, the receiver sends a D-SACK.
             _ => &[
                 "retransmission",
                 "out-of-order",

@@ -41,7 +41,7 @@ impl Running {
         port.unwrap_or_else(|| panic!("no port in {line:?}"))
     }
 
-    /// Reads lines of the output up to this line.
+    /// Reads lines of the output until a given line.
     fn until(&mut self, what: &str) {
         while self.line() != what {}
     }
@@ -55,7 +55,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts a service that answers each request with its name, one request after the other.
+/// Starts a service that answers each request with its name, one request at a time.
 fn service(name: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

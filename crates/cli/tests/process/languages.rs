@@ -127,7 +127,7 @@ fn follow(language: &str, names: [&str; 2]) {
         count.split(' ').next_back()?.parse::<u32>().ok()
     });
     // All requests have a copy, except the first few requests.
-    // The gateway uses these first requests to check whether the replicas can purge.
+    // The gateway uses the first few requests to check whether the replicas can purge.
     assert!(copies.is_some_and(|copies| copies >= 20), "{page}");
 }
 

@@ -116,7 +116,7 @@ fn groups_of_hosts_send_and_receive_by_their_weights() {
         flows.count() as f64 / record.flows.len() as f64
     };
     // Two hosts have weight 3, and six hosts have weight 1.
-    // The receiver's share is then 18 of 23 for web senders, and 9 of 15 for storage senders.
+    // With these weights, the receiver's share is 18 of 23 for web senders, and 9 of 15 for storage senders.
     // With 4,000 flows, four standard deviations of the share are at most 0.032.
     let sent = share(&|src, _| is_storage(src));
     assert!((sent - 0.5).abs() < 0.032, "{sent}");

@@ -136,12 +136,12 @@ fn a_reload_that_cannot_listen_leaves_every_route_as_it_was() {
 
     // The new configuration changes the old route and adds a route. Another process uses the port of the added route.
     refused(&mut proxy, &[("first", first, out), ("second", taken, out)]);
-    // Another route takes over the port of the old route.
+    // A second route takes over the port of the old route.
     // The proxy refuses this other route, because another process uses the replica port of the route.
     let inwards = format!(r#","replicate":"in","replicaPort":{taken}"#);
     refused(&mut proxy, &[("second", first, &inwards)]);
 
-    // Without a conflict, the other route takes over the port of the old route.
+    // Without a conflict, the second route takes over the port of the old route.
     test_dir.file("proxy.json", &config(&[("second", first, out)]));
     proxy.signal(Signal::HUP);
     assert_eq!(proxy.line(), "SIGHUP: reloaded");

@@ -82,7 +82,7 @@ fn two_keys_make_a_grid_that_every_design_runs() {
             name.contains(&format!("-queue.limit{limit}packets-topology.delay")),
             "{name}"
         );
-        // Queues that were always empty have no such table.
+        // Queues that were always empty have no table.
         for table in ["flows", "ports", "topology", "links"] {
             let path = run.join(format!("{table}.csv"));
             let text = fs::read_to_string(&path).expect("a table");
@@ -167,7 +167,7 @@ fn a_sweep_that_grows_runs_only_its_new_points() {
         "{}",
         grown.stderr
     );
-    // Runs without a sweep do not have these columns, and they count as different runs.
+    // Runs without a sweep have no columns of swept keys, and they count as different runs.
     let plain = compare(
         &["tcp"],
         &["--out", "study", "--set", "queue.limit=5 packets"],
@@ -257,7 +257,7 @@ fn a_design_has_settings_of_its_own_and_a_name() {
     assert_eq!(last, "dctcp:tcp.dctcp_gain=0.01,tcp.min_rto=5ms");
 }
 
-/// Returns the error for a scenario file that ends with these lines. The first of these lines is line 5.
+/// Returns the error for a scenario file that ends with `lines`. The first of the lines is line 5.
 fn refused(lines: &str) -> String {
     let test_dir = TestDir::new();
     test_dir.file("s.toml", &format!("{FILE}{lines}"));

@@ -86,7 +86,7 @@ pub const SMALL: [&str; 8] = [
     "2",
 ];
 
-/// Returns the arguments of `compare` for these designs on the small study, with additional flags.
+/// Returns the arguments of `compare` for the given designs on the small study, with additional flags.
 pub fn compare<'a>(designs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec!["compare"];
     arguments.extend(designs);

@@ -213,7 +213,7 @@ fn missing(program: &str, error: &std::io::Error) -> ! {
 }
 
 fn config(path: &Path) -> String {
-    // Both listeners are open at the same time, so their ports cannot be equal.
+    // The two listeners are open at the same time, so their ports cannot be equal.
     let ports = [0, 0].map(|any| TcpListener::bind(("127.0.0.1", any)).expect("a port"));
     let [controller, node] = ports.map(|port| port.local_addr().expect("an address").port());
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");

@@ -76,8 +76,8 @@ impl Planned {
         self.done(&["study", "status", STUDY, "--json"]).json()
     }
 
-    /// Waits until this number of processes run cases and at least one case is done.
-    /// Returns the numbers of these processes.
+    /// Waits until the given number of processes run cases and at least one case is done.
+    /// Returns the numbers of the running processes.
     fn at_work(&self, processes: usize) -> Vec<Pid> {
         until("case that is done while others are run", || {
             let status = self.status();
@@ -164,7 +164,7 @@ fn a_node_that_fails_and_a_case_that_is_killed_cost_no_case() {
     assert_eq!(submitted["cases"], LONG_CASES);
     assert!(submitted["chunks"].as_array().expect("chunks").len() > 2);
     let at_work = planned.at_work(2);
-    // The process that runs one case is killed. After that, the node fails together with the other job.
+    // The process that runs one case is killed. After that, the node of the second job fails.
     let (of_one, of_other) = (at_work[0], at_work[1]);
     kill_process(of_one, Signal::KILL).expect("a signal");
     until("killed case that counts as failed", || {

@@ -1,7 +1,7 @@
 //! Built-in designs, one file each, in the order of `tailcut list designs`.
 //!
 //! A design's file must not call [`Registered::named`](crate::Registered::named), because the register is incomplete.
-//! If a design is based on another design, its file calls a function in the other design's file.
+//! If a design is based on a second design, its file calls a function in the second design's file.
 
 mod cubic;
 mod dctcp;

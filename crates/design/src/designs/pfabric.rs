@@ -23,7 +23,7 @@ pub(super) fn design() -> Design {
             let rto = parameters.rto;
             let rto = rto.unwrap_or_else(|| (run.longest_round_trip)() * 3);
             // The largest window is one packet less than the queue holds, as in the public code.
-            // A single flow then does not overflow the queue.
+            // With the largest window, a single flow does not overflow the queue.
             let most = parameters
                 .max_window
                 .unwrap_or(queue.saturating_sub(1).max(1));

@@ -41,7 +41,7 @@ pub(super) fn host(
         DecodeCores::Unlimited => None,
         DecodeCores::Count(cores) => Some(cores),
         // One core decodes one block at a time. The cores must keep up with the link.
-        // All cores together then decode one block in the time in which the next block arrives.
+        // To keep up, all cores together decode one block in the time in which the next block arrives.
         DecodeCores::Auto => {
             let block = u64::from(symbols) * u64::from(payload);
             let arrives = seat.rate.serialisation(block);

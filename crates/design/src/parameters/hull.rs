@@ -23,7 +23,7 @@ impl Default for HullParameters {
     }
 }
 
-/// Phantom queue of every switch port. The real queue then marks no packets.
+/// Phantom queue of every switch port. With phantom queues, the real queue marks no packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PhantomParameters {
     /// Drain rate gamma, as a fraction of the link's present rate, above 0 and at most 1: 0.95 ("PQ950", HULL paper).

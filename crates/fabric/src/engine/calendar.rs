@@ -137,7 +137,7 @@ impl Calendar {
     }
 
     /// Adds an event of the current day, or an event of a day after the ring.
-    /// This code is a separate function, so that the usual path of `push` need not save registers.
+    /// The rare cases have a separate function, so that the usual path of `push` need not save registers.
     #[inline(never)]
     fn push_off_ring(&mut self, day: u64, event: Event) {
         if day <= self.day {
@@ -163,7 +163,7 @@ impl Calendar {
         let head = self.days[slot];
         if head != NONE {
             let chunk = &mut self.chunks[head as usize];
-            // Only the first chunk of a list may have free space, so the other chunks are not searched.
+            // Only the first chunk of a list may have free space, so later chunks are not searched.
             if (chunk.len as usize) < CHUNK {
                 chunk.events[chunk.len as usize] = event;
                 chunk.len += 1;
@@ -256,7 +256,7 @@ impl Calendar {
     }
 
     /// Returns the event that is `ahead` positions after the earliest event.
-    /// Returns `None` if that event is not in the current day.
+    /// Returns `None` if the event is not in the current day.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Event> {
         let at = self.today.len().checked_sub(ahead + 1)?;
@@ -264,7 +264,7 @@ impl Calendar {
     }
 
     /// Returns whether the last removed event was the first event of its day.
-    /// An event that was added to the day since then can make the answer wrong.
+    /// The result can be wrong if an event was added to the day after the last event was removed.
     #[inline]
     pub fn has_begun_day(&self) -> bool {
         self.today.len() + 1 == self.begun
@@ -285,7 +285,7 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day with events. Such a day must exist.
+    /// Begins the next day that has events. At least one later day must have events.
     #[cold]
     #[inline(never)]
     fn turn_the_page(&mut self) {
@@ -319,7 +319,7 @@ impl Calendar {
     /// Sorts the events of the current day, latest first.
     ///
     /// The events of a day are spread over the day. They are first counted and placed by the part of the day.
-    /// Then almost every event is next to its final position, and insertion is the fastest sort.
+    /// After this first sort, almost every event is near its final position, and insertion is the fastest sort.
     fn sort_today(&mut self) {
         if self.today.len() > FEW {
             let low = self.shift.saturating_sub(PARTS.ilog2());
@@ -427,7 +427,7 @@ impl Calendar {
         let mean = self.reviewed_events / self.reviewed_days;
         self.reviewed_days = 0;
         self.reviewed_events = 0;
-        // With these limits, a day always has 16 ps to 1.1 s.
+        // The limits of `shift`, 4 and 40, give a day 16 ps to 1.1 s.
         let shift = if mean > CROWDED && self.shift > 4 {
             self.shift - 1
         } else if mean < SPARSE && self.shift < 40 {

@@ -24,7 +24,7 @@ impl Event {
     }
     /// Returns the entity: its class and its number.
     /// An [`Engine`](super::Engine) inserts a random draw between class and number, to order simultaneous events.
-    /// After this insertion, only the engine can return the number.
+    /// After the insertion of a random draw, only the engine can return the number.
     #[inline]
     pub const fn entity(self) -> u32 {
         (self.0 >> 32) as u32

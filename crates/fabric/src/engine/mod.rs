@@ -61,7 +61,7 @@ impl Engine {
 
     /// Adds an event without a random draw, to save time.
     /// Events of the same time and class are then in the order of their numbers.
-    /// The caller must make sure that this order does not affect results.
+    /// The caller must make sure that the order of numbers does not affect results.
     #[inline(always)]
     pub fn push_in_order(&mut self, event: Event) {
         match &mut self.queue {

@@ -48,8 +48,9 @@ impl Ties {
     #[inline(always)]
     pub const fn draw(&self, time: Time, entity: u32) -> u64 {
         // The times of packets are multiples of large powers of two.
-        // The low bits of these times may therefore be equal, even after the first multiplication.
-        // The rotation moves high bits to the low end. The last multiplication then spreads low bits over all others.
+        // The low bits of packet times may therefore be equal, even after the first multiplication.
+        // The rotation moves high bits to the low end.
+        // The last multiplication spreads the low bits over all higher bits.
         let instant = time.as_ps().wrapping_mul(self.of_instant);
         let instant = instant.rotate_left(32);
         let entity = (entity as u64).wrapping_mul(self.of_entity);

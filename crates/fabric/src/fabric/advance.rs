@@ -141,7 +141,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
                     true => DropReason::LinkLoss,
                     false => return Arrival::At(lossy.far_end),
                 },
-                // Every link that loses packets has an entry, so this case cannot happen.
+                // Every link that loses packets has an entry, so a link without an entry cannot lose a packet.
                 None => DropReason::LinkDown,
             },
         };

@@ -122,7 +122,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let choices = self.network.forwarding(finding.switch).towards(host);
         let count = choices.count();
         finding.some_have_choices |= count > 1;
-        // A member without a port gets no copy from this switch, and the other members still get their copies.
+        // A member without a port gets no copy from this switch. All members with a port get their copies.
         if count == 0 || (count == 1) != only {
             return;
         }

@@ -106,7 +106,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let free: Vec<usize> = known.map(|leave| leave.place).collect();
         leaves.retain(|leave| !free.contains(&leave.place));
         // A packet in flight stores the positions of its receivers.
-        // New members may now get the positions of old members, and must not receive this packet.
+        // New members may now get the positions of old members, and must not receive a packet for the old members.
         // The old positions are therefore removed from the packet.
         for (slot, members) in (0..).zip(&mut self.multicast.members) {
             if self.packets.get(PacketId(slot)).dst == address {

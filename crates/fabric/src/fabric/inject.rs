@@ -102,8 +102,8 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Returns the earliest time at which the host may inject its next packet.
-    /// One of the host's uplinks is idle at the returned time.
-    /// No other uplink then has more than four full packets left to send.
+    /// At least one of the host's uplinks is idle at the returned time.
+    /// At the returned time, every uplink of the host has at most four full packets left to send.
     /// For an unknown host, returns the fabric's time.
     #[inline(always)]
     pub fn uplink_free_at(&self, host: HostId) -> Time {

@@ -59,7 +59,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         let port = &self.network.ports[number as usize];
         let class = self.network.class(port);
         if (before.rate, before.delay) != (state.rate, state.delay) {
-            // This port has already computed the arrival times of its packets.
+            // A port with one event per packet has already computed the arrival times of its packets.
             // A new rate or delay would make the times wrong.
             if class.drop_tail.is_some() {
                 return Err(LinkError::Settled(link));
@@ -140,7 +140,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Updates routing. After this call, switches and hosts only use links for which `is_up` returns `true`.
-    /// Packets take shortest paths over these links.
+    /// Packets take shortest paths over the links that are up.
     pub fn route_around(&mut self, routes: &Routes, is_up: impl Fn(PortId) -> bool) {
         let hosts = self.uplinks.iter().flat_map(|uplinks| uplinks.all());
         let down: Vec<u32> = hosts.filter(|&port| !is_up(PortId(port))).collect();

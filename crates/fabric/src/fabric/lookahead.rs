@@ -15,9 +15,9 @@ pub(super) const LARGE: usize = 10_000;
 const NEAR: usize = 3;
 /// Number of events between the prefetch of a state and its event, if this state contains the address of more state.
 const FAR: usize = 6;
-/// As [`NEAR`], in a large network: its events miss more caches, so several reads are under way together.
+/// Value for large networks that replaces [`NEAR`]. Their events miss more caches, so several reads run together.
 const NEAR_IN_LARGE: usize = 4;
-/// As [`FAR`], in a large network.
+/// Value for large networks that replaces [`FAR`].
 const FAR_IN_LARGE: usize = 8;
 
 /// Owner of the hosts of a network. Its methods prefetch the state of hosts, and have no effect on results.
@@ -35,7 +35,7 @@ impl<B> PrefetchHosts<B> for () {
 }
 
 impl<B: Clone, O: Observer<B>> Fabric<B, O> {
-    /// Returns whether the network has so many links that its ports and hosts exceed the processor's cache.
+    /// Returns whether the ports and hosts of the network exceed the processor's cache.
     #[inline]
     pub fn is_large(&self) -> bool {
         self.is_large

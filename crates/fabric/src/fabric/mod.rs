@@ -55,10 +55,11 @@ pub struct FabricConfig {
 /// At equal times, links therefore become free before packets arrive.
 const ARRIVAL: u32 = 1 << (32 - Event::CLASS_BITS);
 /// Virtual link through which dropped packets leave the network.
-/// The link's number follows the numbers of real links. Its events come after arrivals at the same time.
+/// The number of this virtual link follows the numbers of real links. Its events come after arrivals at the same time.
 const OUTLET: u32 = 0;
 /// Virtual link through which early packets enter the network.
-/// The link's number follows the number of the outlet. Its events come last among events at the same time.
+/// The number of this virtual link follows the number of the outlet.
+/// Its events come last among events at the same time.
 const ENTRY: u32 = 1;
 
 /// Network of ports, links and switches, with the packets in it.

@@ -51,7 +51,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     fn arrive_at_general_port(&mut self, now: Time, port_id: u32, id: PacketId) {
         let port = &self.network.ports[port_id as usize];
         // At equal times, links must become free before packets arrive.
-        // A packet that is injected at this time is processed before the event that frees the link.
+        // A packet that is injected when a link becomes free is processed before the event that frees the link.
         // The link is therefore freed here. If no event is scheduled, no packet waits.
         if self.network.generals[port.place as usize].wakes {
             self.link_free(now, port_id);
@@ -118,7 +118,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             general.wakes = true;
             let free_at = Time::from_ps(port.busy_until_ps);
             // Links that become free at the same time share no state except the total of a shared buffer.
-            // The order of these links does not affect results, so no random draw is needed.
+            // The order in which links become free at one time does not affect results, so no random draw is needed.
             self.engine.push_in_order(Event::new(free_at, port_id, 0));
         }
     }

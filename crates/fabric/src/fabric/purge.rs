@@ -1,6 +1,6 @@
 //! Purge: a packet that ends a connection removes the connection's other packets.
-//! No receiver waits for packets of this connection any more.
-//! The purging packet removes them from the queues of every switch that it passes.
+//! No receiver waits for packets of an ended connection.
+//! The purging packet removes the other packets from the queues of every switch that it passes.
 
 use super::Fabric;
 use crate::observer::Observer;

@@ -41,7 +41,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
     }
 
     /// Counts the packets on links and in queues one by one, and changes nothing.
-    /// A test can compare this count with the counters of injected, delivered and dropped packets.
+    /// A test can compare the sum of the packets with the counters of injected, delivered and dropped packets.
     pub fn count_remaining(&self) -> Count {
         let mut count = Count::default();
         let links = self.network.ports.len() as u32;

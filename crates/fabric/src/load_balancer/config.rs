@@ -14,7 +14,7 @@ pub enum LoadBalancerConfig {
     #[default]
     Ecmp,
     /// Equal-cost multi-path by the remainder of the flow's hash, without a seed. All switches make the same choice.
-    /// This variant models switches whose hash is not well mixed.
+    /// The remainder of the hash models switches whose hash is not well mixed.
     Remainder,
     /// Random port for every packet. All ports have the same probability. Each switch has its own random stream.
     Spray,
@@ -37,14 +37,14 @@ pub enum LoadBalancerConfig {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum BetweenPods {
     /// Leaves choose as within a pod, and ECMP chooses the core (CONGA paper, section 7, "Larger topologies").
-    /// Each report to a leaf then covers all cores that the packets of the leaf have passed.
+    /// With ECMP to the core, each report to a leaf covers all cores that the packets of the leaf have passed.
     #[default]
     Leaf,
     /// Leaves choose paths as with the variant `Leaf`.
     /// Aggregation switches also send each flowlet over the least loaded of their uplinks.
     LeafAndCore,
     /// Leaves send each flowlet over a random uplink, and ECMP chooses the core.
-    /// The authors of Expeditus use this rule in their code, for the comparison with CONGA.
+    /// For the comparison with CONGA, the authors of Expeditus forward packets in this way in their code.
     Random,
 }
 

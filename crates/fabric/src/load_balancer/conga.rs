@@ -3,9 +3,9 @@
 //! Each leaf sends each flowlet over the uplink with the least congested path.
 //!
 //! Every packet between leaves contains the number of its uplink (LBTag) and the worst congestion on its path (CE).
-//! The destination leaf stores this value by source leaf and uplink.
-//! The leaf reports the value to the source leaf on packets in the opposite direction (FB_LBTag, FB_Metric).
-//! Each packet in the opposite direction reports one uplink.
+//! The destination leaf stores the congestion by source leaf and uplink.
+//! The destination leaf reports the congestion to the source leaf on packets back to it (FB_LBTag, FB_Metric).
+//! Each packet back to the source leaf reports the congestion of one uplink.
 //!
 //! Deviations:
 //! - CONGA is designed for two tiers.
@@ -14,7 +14,7 @@
 //! - The four fields add no bytes to a packet.
 //!   In the paper, they are part of an overlay header that packets have anyway.
 //! - A metric that is older than an age limit is treated as zero immediately.
-//!   In the paper, the metric decays over this time.
+//!   In the paper, the metric decays until the age limit.
 //! - An estimator counts a packet when the packet is assigned to a port, even if the full queue then drops the packet.
 //!   In the paper, the estimator counts packets that are sent.
 //! - A flow whose flowlet has expired keeps its port if this port is one of several equally good ports.
@@ -101,7 +101,7 @@ const TIES: u64 = 0x0063_6f6e_6761;
 /// Fields of CONGA in a packet between leaves.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
-    /// Number of the leaf that sent the packet, or [`NO_LEAF`] for packets without these fields.
+    /// Number of the leaf that sent the packet, or [`NO_LEAF`] for packets without congestion fields.
     leaf: u16,
     /// Number of the uplink through which the packet left its first leaf.
     lb_tag: u8,
@@ -255,7 +255,7 @@ impl Conga {
     /// Stores the congestion fields of a packet at its destination leaf.
     pub fn arrives(&mut self, wiring: &Wiring, passage: &Passage<'_>, link: u32) {
         // Packets from hosts of this leaf have no congestion fields.
-        // Packets to other leaves have fields for those leaves.
+        // A packet to another leaf has congestion fields for that leaf.
         if wiring.back(link) == NONE || wiring.rack(passage.packet.dst) != passage.switch {
             return;
         }

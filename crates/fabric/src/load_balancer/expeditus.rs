@@ -10,7 +10,7 @@
 //! - A packet of a handshake does not affect the choice that it causes.
 //! - After a failure, some uplinks no longer lead to the destination.
 //!   Unusable uplinks are marked in the vector of levels and never chosen.
-//!   If a stored route uses such an uplink, ECMP chooses instead.
+//!   If a stored route uses an unusable uplink, ECMP chooses an uplink instead.
 //! - The flow tables identify a flow by its two hosts and a hash of 32 bits.
 
 use super::dre::{Dre, DreConfig, Gauge};
@@ -143,7 +143,7 @@ impl Levels {
         self.south.full[uplink as usize] = self.gauge.full(rate);
     }
 
-    /// Returns the number of estimators at the switch that has these uplinks.
+    /// Returns the number of estimators at a switch, given the range of the switch's uplinks.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         let range = uplinks.start as usize..uplinks.end as usize;
         self.north.dre[range.clone()].len() + self.south.dre[range].len()

@@ -1,13 +1,13 @@
 //! Expeditus in its first form ("Load Balancing in Data Center Networks", Xu, slides, 2015).
 //! The length of a queue is the measure of congestion.
-//! A packet that comes down a link reports the length of this link's queue to the switch below.
+//! A packet that comes down a link reports the length of the link's queue to the switch below.
 //! The source sends a flow over the path that the flow's handshake has found (source routing).
 //! The module [`super::two_stage`] makes the choice.
 //!
 //! Deviations:
 //! - The slides do not define how the levels of two hops are combined and how many levels a queue has.
 //!   The slides also do not define how long a received level is valid, and how many bytes a tunnel and a level add.
-//!   These values are parameters.
+//!   The values that the slides do not define are parameters.
 //! - The first switch of a host stores the flow table for the host, and tunnels begin at this switch.
 //! - ACKs return through the chosen aggregation switch, and through a core that ECMP chooses.
 //!   The slides define a path for only one direction.
@@ -159,7 +159,7 @@ impl Occupancies {
         self.config.southbound_bytes
     }
 
-    /// Returns the number of levels that are stored at the switch that has these uplinks.
+    /// Returns the number of levels that a switch stores, given the range of the switch's uplinks.
     /// The switch reads its own queues directly and does not store their levels.
     pub fn registers(&self, uplinks: Range<u32>) -> usize {
         self.heard[uplinks.start as usize..uplinks.end as usize].len()

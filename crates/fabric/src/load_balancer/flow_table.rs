@@ -47,7 +47,7 @@ const EMPTY: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct FlowTable<V> {
     /// Entries of the table. Their number is a power of two, and at most half of them are used.
-    /// There are no entries before the first insertion.
+    /// The table has no entries before the first insertion.
     entries: Vec<Entry<V>>,
     used: usize,
     idle_ps: u64,

@@ -59,7 +59,7 @@ impl LetFlow {
     }
 
     /// Returns the index of one of the ports.
-    /// This code is separate from other balancers, because every hop runs their code.
+    /// The choice of a flowlet's port is a separate function, because every hop runs the code of other balancers.
     #[inline(never)]
     pub fn select(&mut self, now: Time, packet: &Packet, ports: &Choices<'_>) -> u32 {
         let key = FlowKey::of(packet);

@@ -110,7 +110,7 @@ impl Omniscient {
                 seed,
                 TIES,
                 // The chooser has one random stream for the whole network.
-                // No switch has this number, so no switch draws from the same stream.
+                // No switch has the number of the chooser's random stream, so no switch draws from the same stream.
                 wiring.switches() as u64,
             )),
         }
@@ -152,7 +152,7 @@ impl Omniscient {
     }
 
     fn least_congested(&mut self, now: Time, switch: u32, dst: HostId, network: &Network) -> Path {
-        // If no path can be used, this value is returned. It matches no port, so ECMP chooses.
+        // Without a usable path, `none` is returned. Its entries match no port, so ECMP chooses a port.
         let none = [u16::MAX; MOST_HOPS];
         let mut search = Search {
             now,

@@ -1,7 +1,7 @@
 //! Choice of a path in two stages during the handshake of a connection. Each switch only has the state of its links.
 //! Both published forms of Expeditus use this mechanism.
 //!
-//! Between pods, the choice has these steps:
+//! Between pods, the choice of a path has these steps:
 //!
 //! 1. The SYN transports the congestion of the source edge's uplinks to the destination edge.
 //! 2. The destination edge chooses the aggregation switch with the best combination of first and last hop.
@@ -38,7 +38,7 @@ const TIES: u64 = 0x7469_6573;
 struct Tag {
     /// Hash of the five-tuple in the opposite direction. Only packets of a handshake have it.
     reverse_hash: u32,
-    /// Number of bytes that this data adds to the packet.
+    /// Number of bytes that the handshake data adds to the packet.
     attached: u16,
     /// Congestion levels of the uplinks of the switch that sent the packet, in the order of slots ([`Wiring`]).
     vector: Option<Box<[u8]>>,
@@ -62,9 +62,9 @@ struct Route {
 /// Form of Expeditus. It defines how congestion is measured and where routes are stored.
 #[derive(Debug)]
 enum Form {
-    /// Final form: loads in both directions, measured at each switch. Each switch stores routes.
+    /// Final form of Expeditus: loads in both directions, measured at each switch. Each switch stores routes.
     Final(Levels),
-    /// First form: queue lengths, which packets report to the switch below. The source edge stores routes.
+    /// First form of Expeditus: queue lengths, which packets report to the switch below. The source edge stores routes.
     Deck(Occupancies),
 }
 
@@ -369,8 +369,8 @@ impl TwoStage {
                 self.attach_vector(passage, vector);
             }
             // The SYN-ACK needs the levels of the links on which the flow may come down.
-            // Within a pod, the destination edge adds these levels.
-            // Between pods, the destination aggregation switch adds them.
+            // Within a pod, the destination edge adds the levels of the links to the SYN-ACK.
+            // Between pods, the destination aggregation switch adds the levels to the SYN-ACK.
             Handshake::Answer
                 if (within_pod && at_edge)
                     || (!within_pod

@@ -3,7 +3,7 @@
 //!
 //! Deviations: the weight of a port is the rate of its link.
 //! The controller of WCMP uses the capacity of the whole path.
-//! Here, the weights are exact. Real switches approximate weights with repeated entries of a table.
+//! The weights of this model are exact. Real switches approximate weights with repeated entries of a table.
 //! A port whose link is down has the weight zero.
 
 use super::own::{LoadBalancer, PortView};

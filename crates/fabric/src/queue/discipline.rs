@@ -101,7 +101,7 @@ pub struct Verdict {
     /// Result for the arriving packet.
     pub arrival: Fate,
     /// First waiting packet that the arrival displaced, and the change of this packet's state.
-    /// [`QueueDiscipline::also_displaced`] returns the other displaced packets.
+    /// [`QueueDiscipline::also_displaced`] returns all displaced packets after the first.
     pub displaced: Option<(PacketId, Fate)>,
 }
 
@@ -138,10 +138,10 @@ impl From<Option<PacketId>> for Dequeued {
 pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// Handles a packet that arrives at the port at time `now`.
     /// `packets` contains the headers of all packets in the network by id.
-    /// With these headers, a discipline can mark, trim and compare packets.
+    /// With the headers of all packets, a discipline can mark, trim and compare packets.
     ///
     /// A discipline that marks a packet sets its `ecn`. A discipline that trims a packet calls [`Packet::trim`].
-    /// The port reads these changes from the returned verdict.
+    /// The port learns which packets were marked or trimmed from the returned verdict.
     /// The port counts the changes, and handles the packets that leave the queue.
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut [Packet]) -> Verdict;
     /// Returns another packet that the last arrival displaced, and the change of its state.

@@ -50,7 +50,7 @@ impl Lists {
     /// Returns the number of the first list that contains packets, from number `from`.
     #[inline]
     pub(super) fn first_occupied(&self, from: usize) -> Option<usize> {
-        // If these lists are empty, `trailing_zeros` is 32, and the number is larger than all numbers of lists.
+        // If all lists from `from` are empty, `trailing_zeros` is 32, and the number is above all numbers of lists.
         let list = (self.occupied >> from).trailing_zeros() as usize + from;
         (list < MAX_LISTS).then_some(list)
     }

@@ -6,7 +6,8 @@
 //! Deviations:
 //!
 //! - Several packets may have the same number of remaining bytes.
-//!   Of these packets, the latest is dropped first, and the earliest is sent first. The paper defines no order.
+//!   Of packets with equal remaining bytes, the latest is dropped first and the earliest is sent first.
+//!   The paper defines no order of packets with equal remaining bytes.
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   The worst packets are then dropped until the arrival fits.
 //!   If all worse packets together are too small, only the arrival is dropped.

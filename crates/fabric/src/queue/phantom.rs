@@ -2,9 +2,9 @@
 //! A phantom queue is a counter that simulates a queue which drains slower than the link.
 //! The counter marks packets, and therefore signals congestion before a real queue forms.
 //! For every packet, the counter v first drains: v <- max(0, v - gamma C dt).
-//! Here, gamma is the drain factor, C the rate of the link, and dt the time since the previous packet.
+//! The symbol gamma is the drain factor, C the rate of the link, and dt the time since the previous packet.
 //! If v exceeds the threshold and the packet is ECN-capable, the packet is marked.
-//! Then the packet is added: v <- v + size. The packets themselves are never delayed.
+//! After the comparison with the threshold, the packet is added: v <- v + size. Packets are never delayed.
 //!
 //! The counter is stored as the time at which the phantom queue would be empty. This is exact in picoseconds.
 //!
@@ -180,7 +180,7 @@ mod tests {
             ..Packet::default()
         };
         phantom.pass(0, &config, fast, &mut packet);
-        // After 1 us, 1,000 bytes have drained. The other 2,000 bytes need 8 us at a quarter of the rate.
+        // After 1 us, 1,000 bytes have drained. The remaining 2,000 bytes need 8 us at a quarter of the rate.
         phantom.drain_changes(1_000_000, fast, slow);
         assert_eq!(phantom.empty_at_ps, 9_000_000);
         phantom.drain_changes(5_000_000, slow, fast);

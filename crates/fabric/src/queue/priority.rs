@@ -1,6 +1,6 @@
 //! Strict priority among several FIFO classes, with one shared buffer or one buffer per class.
 //! The ECN threshold is for the whole port.
-//! Standard switches have such queues, and PIAS uses this configuration (Bai et al., NSDI 2015, section 4.2).
+//! Standard switches have priority queues with one threshold. PIAS uses them (Bai et al., NSDI 2015, section 4.2).
 //! PIAS requires a threshold for the whole port.
 //! With a threshold per class, low classes would build queues without marks.
 

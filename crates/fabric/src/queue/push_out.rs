@@ -16,13 +16,13 @@ pub struct PushOut {
     /// Number of classes. A packet with a larger `priority` is in the last class.
     pub classes: u8,
     /// Number of highest classes that form one group, at least 1. The classes of this group share their buffer.
-    /// The ECN marking of this group ignores the packets of all lower classes. Each other class forms its own group.
+    /// The ECN marking of the highest group ignores packets of lower classes. Each lower class forms its own group.
     pub group: u8,
     /// Limit for the packets of a group and all higher groups together.
     /// While all classes together exceed the limit, the last packet of the lowest class is dropped.
     pub limit: Limit,
     /// ECN threshold for a group and all higher groups together.
-    /// An ECN-capable packet is marked if these groups exceed the threshold when it arrives.
+    /// An ECN-capable packet is marked if its group and all higher groups together exceed the threshold at its arrival.
     pub mark_above: Option<Limit>,
 }
 

@@ -2,7 +2,7 @@
 //! The header reaches the receiver before waiting data.
 //!
 //! NDP (Handley et al., SIGCOMM 2017, section 3.1) has two queues per port. One queue is for data (8 packets).
-//! The other queue is for headers and control packets, and has the same size in bytes.
+//! The queue for headers and control packets has the same size in bytes as the queue for data.
 //! While both queues have packets, 10 headers are sent for each data packet.
 //! If the data queue is full, a random draw decides whether the arrival or the *tail* of the queue is trimmed.
 //! Without the draw, the same flow could be trimmed again and again.
@@ -15,7 +15,7 @@
 //! Deviations:
 //!
 //! - With several classes in a shared buffer and `Victim::Coin`, the tail is the last packet of one class.
-//!   This class is the lowest class with waiting packets. It must not be above the arrival's class.
+//!   The class of the tail is the lowest class with waiting packets. It must not be above the arrival's class.
 //!   The SCDP paper only says "trim on overflow".
 //! - With a limit in bytes, one arrival may need the space of several packets.
 //!   Tails are then trimmed until the arrival fits.
@@ -77,7 +77,7 @@ pub struct Trimming {
 
 /// Largest number of data classes.
 const MAX_CLASSES: usize = MAX_LISTS - 1;
-/// Number of the list with headers and control packets. The lists of data classes follow this list.
+/// Number of the list with headers and control packets. The lists of data classes come after it.
 const HEADERS: usize = 0;
 const DATA: usize = 1;
 

@@ -73,9 +73,9 @@ impl Builder {
     }
 
     /// Adds the hosts of a rack.
-    /// The rack has `together` switches, from number `first`, and `hosts` hosts for each of these switches.
-    /// Every host has a link to each of these switches. The first link leads to the host's own switch.
-    /// The other links lead to the next switches in cyclic order.
+    /// The rack has `together` switches, from number `first`, and `hosts` hosts for each of its switches.
+    /// Every host has a link to each switch of its rack. The first link leads to the host's own switch.
+    /// The second and later links of a host lead to the next switches in cyclic order.
     pub fn rack(&mut self, first: u32, together: u32, hosts: u32, wire: Wire) {
         for own in 0..together {
             for _ in 0..hosts {

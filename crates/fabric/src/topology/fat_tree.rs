@@ -17,10 +17,10 @@ use crate::shared_buffer::SharedBuffer;
 /// Aggregation switch j of every pod has links to the cores `j * c .. (j + 1) * c`.
 ///
 /// Between pods, a pinned path p uses aggregation switch `p mod m`.
-/// At this switch, the path uses core number `p div m` of the switch, modulo its number of cores c.
+/// At its aggregation switch, a pinned path p uses core number `p div m`, modulo the switch's number of cores c.
 /// Within a pod, the path uses aggregation switch `p mod m`.
 /// If hosts have several links, the path comes down through edge switch `p div m` of the host's edge switches.
-/// The number `p div m` is taken modulo the number of these edge switches.
+/// The number `p div m` is taken modulo the number of edge switches of the host.
 ///
 /// Two tiers: k leaves and k/2 spines, as in a [`LeafSpine`]. A pinned path p uses spine p.
 #[derive(Clone, Debug)]

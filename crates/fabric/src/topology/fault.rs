@@ -19,7 +19,7 @@ pub enum Trouble {
 /// Fault of all links between two nodes, or of one of these links. The fault affects both directions.
 ///
 /// A link may have several faults. If one of them is `Down`, the link is down.
-/// Otherwise the link has the lowest rate and the highest loss of all its faults.
+/// A link without a `Down` fault has the lowest rate and the highest loss of all its faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkFault {
     /// Node at the first end of the link.

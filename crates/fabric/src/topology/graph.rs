@@ -221,7 +221,7 @@ impl Topology {
                     return wrong("rate", alloc::format!("{rate}"), allowed);
                 }
                 // A link that is slow during the whole run never changes its rate.
-                // The port of such a link may therefore use one event per packet.
+                // The port of a link with a constant rate may therefore use one event per packet.
                 if fault.from == Time::ZERO && fault.until == Time::MAX {
                     link.config.rate = rate;
                 }

@@ -8,7 +8,7 @@ use tailcut_fabric::load_balancer::{BetweenPods, CongaConfig, LoadBalancerConfig
 use tailcut_units::{Duration, HostId, Time};
 
 /// Returns the paths of new flows from h0 to `dst`, and the number of flows on each path.
-/// Meanwhile, the traffic `busy` loads the path over the first aggregation switch and the first core.
+/// During the handshakes, the traffic `busy` loads the path over the first aggregation switch and the first core.
 /// Each path has two flags: whether it uses the first aggregation switch, and whether it uses the first core.
 fn ways_beside(
     busy: (HostId, HostId),
@@ -109,10 +109,10 @@ fn a_leaf_avoids_a_path_that_it_was_told_is_busy_further_on() {
                 net.now = net.now.saturating_add(Duration::from_us(100));
                 while net.fabric.delivery(net.now).is_some() {}
             };
-            // These packets come from another pod.
-            // The packets load the path from the first aggregation switch to the second edge switch.
+            // Packets from another pod load the path from the first aggregation switch to the second edge switch.
             send(&mut net, 12, 2, 8);
-            // The next packet meets this load. If `told` is true, an answer reports the load to the first edge switch.
+            // The next packet meets a loaded path.
+            // If `told` is true, an answer reports the load to the first edge switch.
             send(&mut net, 0, 3, 1);
             if told {
                 send(&mut net, 2, 1, 2);

@@ -15,7 +15,7 @@ const SPINES: u32 = 4;
 
 /// Returns a network of four leaves with three hosts each.
 /// The uplinks of the first leaf are very slow.
-/// The queues of these uplinks therefore do not change during a handshake over the last uplink.
+/// The queues of the first leaf's uplinks therefore do not change during a handshake over the last uplink.
 fn crawling() -> Topology {
     let (host, switch) = (|host| Node::Host(HostId(host)), Node::Switch);
     let fast = wire(1, 100);
@@ -95,7 +95,8 @@ proptest! {
         while net.fabric.delivery(net.now).is_some() {}
         let flow = over_the_last_spine(seed);
         net.open(flow);
-        // These packets wait at the first leaf when the answer arrives. Each uplink also has one packet in service.
+        // The queued packets wait at the first leaf when the answer arrives.
+        // Each uplink also has one packet in service.
         for (path, &packets) in (0..).zip(&queued) {
             for _ in 0..packets {
                 net.fabric.inject(net.now, HostId(1), packet(1, 4, path), ());

@@ -42,8 +42,8 @@ fn leaf_spine() -> Topology {
 
 /// Opens a flow between pods and compares its path with an exhaustive search on the same state.
 /// The search first looks at the worse of the first and last hop of each path, and finds the best path.
-/// The search then compares only the paths over the first switch of this path.
-/// The search chooses the path with the best second and third hop. Again, the worse of the two hops decides.
+/// After the first stage, the search compares only the paths over the first switch of the best path.
+/// In the second stage, the search chooses the best second and third hop. Again, the worse of the two hops decides.
 pub fn finds_the_best_path_between_pods(net: &mut Net, flow: FiveTuple) {
     let rack = |host: HostId| net.topology.racks[host.0 as usize];
     let (from, to) = (rack(flow.src), rack(flow.dst));
@@ -309,7 +309,7 @@ fn the_vector_and_the_tunnel_lengthen_packets_on_the_way_up_only() {
         "the vector is present after the aggregation switch"
     );
     let data = carried(deck, &[open, Net::answer, Net::data]);
-    // The SYN used the same first link. ECMP chose the other links.
+    // The SYN used the same first link as the data. ECMP chose all later links.
     let with_tunnel = |bytes: u64| bytes == 1_558 || bytes == 1_558 + 81;
     assert!(with_tunnel(data[1]) && with_tunnel(data[2]), "{data:?}");
     // A packet that comes down has one more byte for the level.

@@ -109,7 +109,7 @@ impl Btf {
     }
 
     /// Returns the word at an offset in `data`.
-    /// Returns 0 if the offset is after the end of the data. Invalid type numbers cause such offsets.
+    /// Returns 0 if the offset is after the end of the data, because of an invalid type number.
     fn word(&self, at: usize) -> u32 {
         let bytes = self.data.get(at..at + 4);
         bytes.map_or(0, |bytes| {

@@ -30,7 +30,7 @@ pub struct Parameters {
 impl Parameters {
     /// Creates parameters. `gain` is g of RFC 8257, 4.2, in (0, 1].
     /// `first_alpha` is the initial estimate of the marked share, in [0, 1].
-    /// Values outside these ranges are replaced by the nearest value inside.
+    /// Values outside the allowed ranges are replaced by the nearest allowed value.
     pub fn new(gain: f64, first_alpha: f64) -> Self {
         let units = |value: f64| (value.clamp(0.0, 1.0) * f64::from(ONE)).round() as u32;
         Self {

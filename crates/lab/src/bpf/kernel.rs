@@ -157,7 +157,7 @@ struct FreezeMap {
 unsafe fn bpf_call<T>(command: Command, attributes: &T) -> io::Result<i64> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of `attributes`, which is alive.
     // The caller guarantees the memory at the addresses in `attributes`.
-    // The kernel does not keep these addresses after the call.
+    // The kernel does not keep the addresses in `attributes` after the call.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -376,7 +376,7 @@ impl<'a> Operations<'a> {
         // SAFETY: the kernel reads `count` instructions of eight bytes each.
         // `Instruction` has this size (checked below).
         // The kernel also reads a licence up to its final zero (checked above).
-        // All these objects live through the call.
+        // The licence and the program live through the call.
         match unsafe { make(Command::LoadProgram, &attributes) } {
             Ok(program) => return Ok(program),
             // The kernel writes no log for a process without the privilege, so a second attempt would not help.

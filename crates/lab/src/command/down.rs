@@ -15,7 +15,7 @@ pub struct Down {
     all: bool,
 }
 
-/// Maximum time for which the command waits until the lab has ended. The kernel needs this time to end the programs.
+/// Maximum time for which the command waits until the lab has ended. The kernel needs time to end the programs.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Ends labs, and waits for their end.

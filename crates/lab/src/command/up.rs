@@ -106,7 +106,7 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         None => {
             let mut usual = BuiltIn::named(USUAL).context("no such scenario")?.parse()?;
             // The user may choose a design that ignores some keys of this scenario.
-            // Keys marked as starting values then cause no error.
+            // Keys marked as starting values cause no error if the design ignores them.
             usual.mark_as_starting_values();
             usual
         }
@@ -121,8 +121,8 @@ fn plan(arguments: &Up) -> Result<LabPlan> {
         replace_topology(&mut scenario, topology, &Location::flag("--topology"))?;
     }
     if let Some(design) = &arguments.design {
-        // This check reports an unsupported design by name.
-        // Later checks would report only keys that the design ignores.
+        // The check of the name reports an unsupported design by name.
+        // Checks after the check of the name would report only keys that the design ignores.
         if let Ok(known) = design.parse() {
             host::carried(known)?;
         }

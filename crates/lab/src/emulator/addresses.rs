@@ -11,7 +11,7 @@ pub const IPV4_PREFIX: u8 = 16;
 const IPV6_NETWORK: u128 = 0xfd74_6375_0074 << 80;
 /// Prefix length of the IPv6 network in bits.
 pub const IPV6_PREFIX: u8 = 64;
-/// First four bytes of a host's Ethernet address. These bytes mark a locally administered unicast address.
+/// First four bytes of a host's Ethernet address. They mark a locally administered unicast address.
 const MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x00];
 /// First bytes of a switch's Ethernet address.
 const SWITCH_MAC_PREFIX: [u8; 4] = [0x02, 0x74, 0x63, 0x01];

@@ -27,7 +27,7 @@ impl Clock {
     }
 
     /// Returns the wall-clock time that a thread must sleep to wake up `early` before `until`.
-    /// Returns `None` if `until` is [`Time::MAX`]: the thread may then sleep without limit.
+    /// Returns `None` if `until` is [`Time::MAX`]: the thread may sleep without limit.
     pub fn sleep(&self, until: Time, early: Duration) -> Option<Span> {
         if until == Time::MAX {
             return None;

@@ -39,8 +39,8 @@ pub trait World {
     fn next(&self) -> Time;
 
     /// Returns the time of the next action of a host's NIC, such as sending a packet when its link becomes free.
-    /// Returns [`Time::MAX`] without such an action.
-    /// The driver executes the action at exactly this time. Until then, the fabric does not advance beyond it.
+    /// Returns [`Time::MAX`] if the NIC has no action.
+    /// The driver executes a departure at exactly the returned time, and the fabric does not advance beyond it before.
     fn next_departure(&self) -> Time {
         Time::MAX
     }
@@ -78,7 +78,7 @@ pub fn drive(world: &mut impl World) -> Result<Time, LinkError> {
 
 /// Executes one action that is due, and returns whether an action was due.
 /// If several actions are due at the same instant, packets arrive first.
-/// The order of the other actions is: NICs send packets, links change, and hosts act.
+/// After the packets, NICs send packets, links change, and hosts act, in this order.
 fn step(world: &mut impl World, now: Time) -> Result<bool, LinkError> {
     let departure = world.next_departure();
     match world.fabric().advance(now.min(departure)) {

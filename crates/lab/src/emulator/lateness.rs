@@ -70,8 +70,8 @@ pub struct Validity {
 impl Validity {
     /// Returns the validity of a run whose clock is `slowdown` times slower than the wall clock.
     /// `unloaded` is the delay of a full-size packet on the longest path without other traffic.
-    /// A run is valid if the 99th percentile of the lateness is at most one fifth of this delay.
-    /// In addition, the mean lateness must be at most one twentieth of this delay, and `lost` must be zero.
+    /// A run is valid if the 99th percentile of the lateness is at most one fifth of the unloaded delay.
+    /// In addition, the mean lateness must be at most one twentieth of the unloaded delay, and `lost` must be zero.
     /// `lost` is the number of frames lost between kernels and network.
     pub fn new(lateness: &LatenessSummary, lost: u64, unloaded: Duration, slowdown: u32) -> Self {
         let unloaded_us = unloaded.as_us_f64();

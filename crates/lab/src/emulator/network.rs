@@ -20,7 +20,7 @@ use tailcut_fabric::{Delivery, Dropped, Fabric, LinkError, LossRate, PortId};
 use tailcut_units::{Duration, HostId, Rate, Time};
 
 /// Time between the failure of a link and the reaction of the switches.
-/// Before this reaction, the switches still send packets into the failed link.
+/// Before switches react to a failure, they still send packets into the failed link.
 const RECONVERGENCE: Duration = Duration::from_ms(10);
 /// Maximum number of flows in one reply.
 /// A longer reply would delay packets, because one thread sends replies and moves packets.

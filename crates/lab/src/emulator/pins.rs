@@ -1,5 +1,5 @@
 //! Pinned paths. A workload can select the path of a flow.
-//! The flow's connection then uses a local port that encodes the path, and the network reads the path from the port.
+//! A pinned flow uses a local port that encodes the path, and the network reads the path from the port.
 //! In networks whose switches hash ports, programs can also select paths by the choice of ports.
 
 use anyhow::{Result, bail};

@@ -48,7 +48,7 @@ pub struct LabPlan {
     /// All times, rates, delays and latenesses of the network refer to the network's clock.
     pub slowdown: u32,
     /// Whether a reset of a TCP connection removes queued segments of the connection.
-    /// Each switch that the reset passes removes these segments.
+    /// Each switch that the reset passes removes queued segments of the connection.
     pub purges_by_reset: bool,
     /// Maximum number of ICMP replies per second of each switch as a router.
     /// `None`: switches are not routers, and do not change the TTL.
@@ -291,7 +291,7 @@ impl LabPlan {
     pub fn unloaded(&self) -> Duration {
         let size = u64::from(self.longest_frame() + LINE_OVERHEAD);
         let hosts = self.topology.hosts();
-        // Only paths of host 0 are examined. In a symmetric topology, one of these paths is a longest path.
+        // Only paths of host 0 are examined. In a symmetric topology, one of the paths of host 0 is a longest path.
         let from_first = (1..hosts).map(|to| self.path_time(HostId(0), HostId(to), size));
         let to_first = (1..hosts).map(|from| self.path_time(HostId(from), HostId(0), size));
         from_first.chain(to_first).max().unwrap_or(Duration::ZERO)

@@ -30,7 +30,7 @@ impl Waker {
 
     /// Wakes the waiting thread.
     pub fn wake(&self) {
-        // The write fails only if the counter is full. A wake-up is then already pending.
+        // The write fails only if the counter is full, and a full counter means that a wake-up is already pending.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
@@ -115,7 +115,7 @@ impl Poller {
             tv_nsec: timeout.subsec_nanos() as _,
         });
         // An error means that a signal interrupted the call.
-        // The poller then reports no file, and the caller waits again.
+        // After a signal, the poller reports no file, and the caller waits again.
         let count = epoll::wait(&self.epoll, &mut self.events, timeout.as_ref()).unwrap_or(0);
         for event in &self.events[..count] {
             let (flags, data) = (event.flags, event.data);

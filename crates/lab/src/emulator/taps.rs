@@ -293,7 +293,7 @@ impl Taps {
     }
 
     /// Returns the counters of each host, and the number of frames lost between the host's kernel and the network.
-    /// The number is `None` if the kernel does not count these frames.
+    /// The number of lost frames is `None` if the kernel does not count them.
     pub fn counts(&mut self) -> impl Iterator<Item = (&Counts, Option<u64>)> {
         let lost = self.hosts.iter_mut().map(|host| host.counters.dropped());
         self.counts.iter().zip(lost)

@@ -1,9 +1,9 @@
 //! Tracker of the flows that any program sends over TCP. The tracker reads the headers of the programs' segments.
 //!
 //! A TCP connection has up to two flows. One flow is the data from the side that opens the connection (the opener).
-//! The other flow is the data in the other direction.
+//! The second flow is the data in the opposite direction.
 //! The length of a flow is the number of bytes of its stream, without retransmissions.
-//! The opener's flow starts with the first SYN. The flow in the other direction starts with its first byte of payload.
+//! The opener's flow starts with the first SYN. The opposite flow starts with its first byte of payload.
 //! A flow is complete when its receiver acknowledges the FIN.
 //! The tracker uses the times at which packets enter the network. A completion time includes the delay in the receiver.
 //! A completion time does not include the time that the last ACK spends in the network.
@@ -54,7 +54,7 @@ pub struct TrackedFlow {
 /// Part of the tracked flows, and counters of missing flows.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TrackedFlows {
-    /// Ended flows in the order of their end, then open flows.
+    /// Ended flows in the order of their end, followed by open flows.
     pub flows: Vec<TrackedFlow>,
     /// Index of the next ended flow; `None` if this part is the last.
     pub next: Option<u64>,

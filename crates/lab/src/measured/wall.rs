@@ -26,7 +26,7 @@ use tailcut_sim::{RunClock, RunConfig, RunControl, RunError, RunParts, Watch};
 use tailcut_units::{Duration, HostId, Time};
 
 /// Time by which the agents receive an order before the flow starts.
-/// The agents need this time to start the flow punctually.
+/// The agents need time before the start of a flow to start the flow punctually.
 const ORDER_LEAD_TIME: Duration = Duration::from_us(500);
 /// Number of actions of the driver between two checks whether the run must stop.
 const EVENTS_PER_CHECK: u32 = 4_096;
@@ -50,8 +50,8 @@ impl RealHosts for ThisMachine {
     }
 }
 
-/// Gains the privileges to create hosts. Root already has these privileges.
-/// Any other user gets these privileges in a new user namespace, which this process enters.
+/// Gains the privileges to create hosts. Root already has them.
+/// Any user except root gets the privileges in a new user namespace, which this process enters.
 /// Call this function before the process starts a thread.
 ///
 /// # Errors

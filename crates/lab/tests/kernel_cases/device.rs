@@ -69,8 +69,8 @@ impl Device {
         let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
         let mut request = InterfaceRequest::new(&(IFF_TUN | IFF_NO_PI).to_ne_bytes());
         let control = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-        // SAFETY: these requests read and write a `struct ifreq`, which has 40 bytes on 64-bit Linux.
-        // The kernel keeps no pointer to it.
+        // SAFETY: the two `ioctl` requests use a `struct ifreq`, which has 40 bytes on 64-bit Linux.
+        // The kernel keeps no pointer to the `struct ifreq`.
         unsafe {
             ioctl(
                 &file,
@@ -112,7 +112,7 @@ impl Device {
             tv_nsec: i64::from(left.subsec_nanos()),
         };
         let file = self.0.as_fd();
-        // A signal may interrupt the wait. The wait is then only shorter, so the error is ignored.
+        // A signal may interrupt the wait and make it shorter, so the error is ignored.
         let _ = poll(
             &mut [PollFd::from_borrowed_fd(file, PollFlags::IN)],
             Some(&timeout),

@@ -43,7 +43,7 @@ pub struct Kernel<'a> {
     /// Longest delay of an input after its planned time.
     lateness: Duration,
     /// Whether an answer was missing.
-    /// The lateness of later inputs is then not recorded, because the wait for the answer caused it.
+    /// After a missing answer, the lateness of inputs is not recorded, because the wait for the answer caused it.
     is_missing: bool,
     birth: Instant,
     sent: Vec<Sent>,
@@ -489,7 +489,7 @@ fn tcp_info(stream: &OwnedFd) -> Option<libc::tcp_info> {
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;
     // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more.
-    // Both variables live through the call, and the kernel keeps no pointer to them.
+    // `info` and `length` live through the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

@@ -68,7 +68,7 @@ impl Played<'_> {
 fn answers_of_this_kernel_are_those_of_the_cases() {
     let cases = parse(CASES).unwrap_or_else(|error| panic!("{error}"));
     // One variable selects cases by a part of their name.
-    // The other variable sets the number of runs, which shows how stable the answers are.
+    // A second variable sets the number of runs, which shows how stable the answers are.
     let wanted = std::env::var("TAILCUT_KERNEL_CASES").unwrap_or_default();
     let runs = std::env::var("TAILCUT_KERNEL_RUNS").ok();
     let runs = runs.map_or(RUNS, |runs| runs.parse().expect("a number of runs"));

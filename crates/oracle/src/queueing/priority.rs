@@ -28,8 +28,8 @@ fn residual(classes: &[PriorityClass]) -> f64 {
 /// Returns the mean sojourn time of class `k` with preemption: `E[S_k]` / (1 - s) + R / ((1 - s) (1 - s')).
 /// An interrupted service resumes where it stopped.
 ///
-/// s is the load of the classes with higher priority than `k`. s' is the load of these classes and of `k`.
-/// R is the residual work of these classes and of `k`.
+/// s is the load of the classes with higher priority than `k`, and s' is the load of `k` and the higher classes.
+/// R is the residual work of `k` and the classes with higher priority.
 ///
 /// # Panics
 /// There is no class `k`, or class `k` and the classes with higher priority have no steady state.

@@ -1,13 +1,13 @@
 //! Model of RepFlow: a short flow (mouse) waits in a queue once in each round of slow start.
-//! Its copy waits independently.
+//! The copy of the flow waits independently.
 //!
 //! Source: Xu and Li, "RepFlow: Minimizing Flow Completion Times with Replicated Flows in Data Centers" (INFOCOM 2014).
 //!
 //! The customers of an M/G/1 queue are whole flows.
-//! In each round of slow start, a mouse waits for the work in this queue.
+//! In each round of slow start, a mouse waits for the work in the M/G/1 queue.
 //! The transmission time of the mouse is added once. The flow is complete when its faster copy is complete.
 //! The probability that both copies wait longer than a time is therefore the square of the probability for one copy.
-//! Both copies load the network.
+//! The flow and its copy both load the network.
 
 use super::{Bounds, Service, WaitDistribution};
 
@@ -58,7 +58,7 @@ impl Mouse {
     /// The time is transmission + E[min of two independent sums of `rounds` waits].
     ///
     /// Copies are additional mice, so they change the mix of flow sizes.
-    /// The model ignores this change, like the paper.
+    /// The model ignores the changed mix of flow sizes, like the paper.
     /// The model uses the same distribution of service times with and without copies.
     pub fn mean_replicated(
         &self,

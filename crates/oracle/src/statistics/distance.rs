@@ -28,7 +28,7 @@ pub fn smirnov_distance(a: &[f64], b: &[f64]) -> f64 {
 
 /// Returns the probability that `n` samples have a Kolmogorov distance of at least `distance` by chance.
 /// The formula is the limit law: 2 times the sum over k of (-1)^(k-1) exp(-2 k^2 x^2).
-/// Here x is `distance` * (sqrt(n) + 0.12 + 0.11 / sqrt(n)) (Stephens, 1970). The law is accurate if n is at least 5.
+/// x is `distance` * (sqrt(n) + 0.12 + 0.11 / sqrt(n)) (Stephens, 1970). The law is accurate if n is at least 5.
 pub fn kolmogorov_p_value(distance: f64, n: f64) -> f64 {
     let root = n.sqrt();
     let x = (root + 0.12 + 0.11 / root) * distance;

@@ -20,7 +20,7 @@ pub struct Node {
 /// All nodes at one distance.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hop {
-    /// TTL of packets that expire at these nodes. 0 for the host that sends the probes.
+    /// TTL of packets that expire at the nodes of the hop. 0 for the host that sends the probes.
     pub ttl: u8,
     /// Nodes at this distance.
     pub nodes: Vec<Node>,
@@ -88,7 +88,7 @@ pub struct Map {
     /// Number of paths that were found.
     pub paths: u64,
     /// Reasons why there may be more paths.
-    /// Without such a reason, `paths` is complete, with the confidence of the stopping rule.
+    /// Without a reason for more paths, `paths` is complete, with the confidence of the stopping rule.
     pub doubts: Vec<Doubt>,
     /// Number of probes sent, including repetitions.
     pub probes: u64,

@@ -1,6 +1,6 @@
 //! Multipath detection algorithm (MDA).
 //! The algorithm determines how many probes find all next hops of a router with a given confidence.
-//! A walk over a network creates these probes.
+//! A walk over a network creates the probes that the algorithm requires.
 //! The walk does no I/O: the caller sends the probes and passes the answers back.
 //!
 //! Sources:

@@ -39,7 +39,7 @@ impl StoppingRule {
     }
 
     /// Returns the number of flows to send when `found` next hops are known.
-    /// If there were one more equally likely next hop, this number of flows would probably find all next hops.
+    /// With one more equally likely next hop, the returned number of flows would probably find all next hops.
     /// The bound limits the probability of a missed next hop. The result for no known next hop is the same as for one.
     pub fn flows(&self, found: usize) -> u32 {
         let mut flows = self.flows.borrow_mut();
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_published_numbers_come_out() {
-        // These numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
+        // The published numbers are from Augustin et al., table 1, and from scamper's tables for 95 % and 99 %.
         let at = |confidence| {
             let rule = StoppingRule::of_node(confidence);
             (1..=16).map(|k| rule.flows(k)).collect::<Vec<u32>>()

@@ -87,7 +87,7 @@ pub struct Walk {
     rule: StoppingRule,
     limits: Limits,
     stage: Stage,
-    /// Number of flows that are probed at every TTL. These flows have the lowest numbers.
+    /// Number of flows that are probed at every TTL. They have the lowest numbers.
     wanted: usize,
     /// Answers to the probes of each flow. Index 0 is TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
@@ -295,7 +295,7 @@ impl Walk {
     }
 
     /// Creates the probes that the stopping rule requires behind each node.
-    /// First uses flows that are known to reach the node. With too few such flows, probes new flows at this TTL.
+    /// Prefers flows that are known to reach the node. If there are too few of them, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
         let mut missing = 0;

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Socket with a fixed source port for one handshake. When the value is dropped, a reset closes the connection.
-/// The five-tuple can then be used again immediately, because neither host keeps any state.
+/// After a reset the five-tuple can be used again immediately, because neither host keeps any state.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -93,7 +93,7 @@ impl Socket {
     pub fn outcome(&self) -> Option<Outcome> {
         let info = tcp_info(self.fd.as_fd());
         // A measured round-trip time means that the handshake is complete.
-        // The peer may have closed or reset the connection since then.
+        // The peer may have closed or reset the connection after the handshake.
         if let Some(info) = info.filter(|info| info.tcpi_rtt > 0) {
             return Some(Outcome::Established {
                 rtt: Duration::from_micros(info.tcpi_rtt.into()),
@@ -148,8 +148,8 @@ fn tcp_info(socket: BorrowedFd<'_>) -> Option<libc::tcp_info> {
     // SAFETY: `tcp_info` consists of numbers, for which all-zero bytes are valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: `info` is writable for `length` bytes, and the kernel writes no more bytes than these.
-    // Both values live until the call returns, and the kernel keeps no pointer to them.
+    // SAFETY: `info` is writable for `length` bytes, and the kernel writes at most `length` bytes.
+    // `info` and `length` live until the call returns, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

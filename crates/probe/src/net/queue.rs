@@ -46,7 +46,7 @@ pub fn read(origin: u8, kind: u8, code: u8, from: Option<IpAddr>) -> Option<Icmp
     }
 }
 
-/// Returns the first ICMP message in a socket's error queue, or `None` without such a message.
+/// Returns the first ICMP message in a socket's error queue, or `None` if there is no ICMP message.
 pub fn take(socket: impl AsFd) -> Option<Icmp> {
     let mut quoted = [0; 64];
     let mut parts = [IoSliceMut::new(&mut quoted)];

@@ -141,7 +141,7 @@ impl Tracing<'_> {
                 socket,
                 until: now + WAITS[tries as usize],
             }),
-            // Another probe uses this five-tuple with another TTL, or another program uses the port.
+            // A second probe uses the five-tuple with a different TTL, or another program uses the port.
             Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if busy < MOST_BUSY => {
                 self.later.push(Later {
                     at: now + BUSY,

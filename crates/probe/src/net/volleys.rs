@@ -86,7 +86,7 @@ impl Shooter {
         }
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
         // SYNs that are sent later wait longer in this host's queue.
-        // With a random order, this delay affects all ports equally.
+        // With a random order of SYNs, the delay in the host's queue affects all ports equally.
         for last in (1..order.len()).rev() {
             let other = (u64::from(self.random.next_u32()) * (last as u64 + 1)) >> 32;
             order.swap(last, other as usize);

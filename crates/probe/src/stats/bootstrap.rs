@@ -1,7 +1,7 @@
 //! Circular block bootstrap: computes confidence intervals of figures from volleys that are drawn at random.
 //!
 //! Consecutive volleys are not independent, because they wait in the same queues.
-//! So whole blocks of consecutive volleys are drawn, with replacement.
+//! To keep correlations, whole blocks of consecutive volleys are drawn, with replacement.
 //! After the last volley, a block continues with the first volley (D. N. Politis, J. P. Romano, 1992).
 //! The length of a block is three times the integrated autocorrelation time of the volleys' means.
 //! The autocorrelation time is a sum over the positive terms (A. Sokal, 1997).

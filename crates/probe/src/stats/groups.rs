@@ -29,7 +29,7 @@ const LEAST_FLOOR: f64 = 2.0;
 /// Result of the search for groups.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Groups {
-    /// Probability (p-value) that ports on one single path differ by at least as much as these ports.
+    /// Probability (p-value) that ports on one single path differ by at least as much as the measured ports.
     pub p: f64,
     /// Groups of ports with correlated delays, the largest group first. Each group contains the numbers of its ports.
     /// The list is empty if the ports do not differ or if no delays are correlated.
@@ -46,7 +46,7 @@ impl Groups {
 }
 
 /// Finds the groups of ports. Uses only volleys in which every port has a handshake.
-/// Returns `None` for fewer than 20 such volleys or fewer than 3 ports.
+/// Returns `None` for fewer than 20 complete volleys or fewer than 3 ports.
 pub fn groups(volleys: &[Volley]) -> Option<Groups> {
     let whole = volleys.iter().filter_map(|volley| {
         let times = volley.handshakes.iter().map(|one| one.map(|one| one.us));

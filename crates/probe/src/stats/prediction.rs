@@ -37,7 +37,7 @@ pub struct Change {
 pub struct Prediction {
     /// Volleys with at least two handshakes.
     pub volleys: usize,
-    /// Handshakes in these volleys.
+    /// Handshakes in volleys with at least two handshakes.
     pub handshakes: usize,
     /// Volleys in a block of the bootstrap.
     pub block: usize,

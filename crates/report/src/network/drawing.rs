@@ -42,7 +42,7 @@ pub(super) struct Drawing<'a> {
     pub failures: Vec<(&'a EdgeFailure, String)>,
 }
 
-/// CSS classes of links that fail or are impaired: first the classes of their lines, then the classes of their marks.
+/// CSS classes of links that fail or are impaired: the classes of their lines before the classes of their marks.
 const TROUBLE: [&str; 5] = ["cut", "worn", "down", "slow", "lossy"];
 
 /// Colour of links that fail or are impaired. No other element has this hue. Printed pages use the same colour.
@@ -127,7 +127,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns the SVG paths of each step at `frame`: first the paths of the links, then the paths of the ports.
+    /// Returns the SVG paths of each step at `frame`: the paths of the links before the paths of the ports.
     fn at(
         &self,
         film: &Film,

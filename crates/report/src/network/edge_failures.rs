@@ -257,7 +257,7 @@ fn first_of(names: &[String]) -> String {
     shown
 }
 
-/// Returns the sentence about links that failed or were impaired, with their names. Returns `None` without such links.
+/// Returns the sentence that names links that failed or were impaired. Returns `None` if there are no such links.
 pub(crate) fn sentence(study: &Study, setting: usize) -> Option<String> {
     let cells = study.cells();
     let designs = cells.get(setting)?.designs.iter();

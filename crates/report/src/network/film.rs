@@ -26,7 +26,7 @@ pub(crate) struct DesignFilm {
     pub design: String,
     pub seed: u64,
     directions: usize,
-    /// Share of each frame in which a link was busy, ordered by frame and then by direction ([`Graph::ports`]).
+    /// Share of each frame in which a link was busy, ordered by frame, and within a frame as in [`Graph::ports`].
     /// If a direction represents several links, the share belongs to the busiest link.
     busy: Vec<f32>,
     /// Longest sampled backlog in bytes, in the same order as `busy`.

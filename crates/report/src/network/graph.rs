@@ -5,7 +5,7 @@ use tailcut_record::TopologyLink;
 use tailcut_units::Rate;
 
 /// Maximum number of hosts for which each host is drawn as a node.
-/// Above this number, all hosts on the same switches share one node.
+/// With more hosts, all hosts on the same switches share one node.
 const MOST_HOSTS: usize = 64;
 
 /// Maximum numbers of links, and of nodes in a tier, that are still distinguishable in a drawing.
@@ -46,7 +46,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Returns the graph of the network with these links. Returns `None` if there are no links.
+    /// Returns the graph of the network with the given links. Returns `None` if there are no links.
     pub fn of(links: &[TopologyLink]) -> Option<Self> {
         let mut names: BTreeMap<&str, u8> = BTreeMap::new();
         let mut order: Vec<&str> = Vec::new();

@@ -1,7 +1,7 @@
 //! Encoding of values as levels. A level is one character in the data of the page, and one class in a drawing.
 
 /// Returns the characters of the levels in ascending order.
-/// These characters need no escape in JSON or in a script element.
+/// The characters of the levels need no escape in JSON or in a script element.
 fn letters() -> impl Iterator<Item = char> {
     ('#'..='~').filter(|letter| !matches!(letter, '<' | '\\'))
 }

@@ -129,7 +129,7 @@ fn degrees(graph: &Graph) -> Vec<usize> {
 }
 
 /// Returns the order in which tiers are placed. The switches next to the hosts are first, ordered by number.
-/// The hosts follow, ordered by their switch, and then the higher tiers.
+/// The hosts follow, ordered by their switch. The higher tiers come last.
 fn order_of_placing(top: u8) -> impl Iterator<Item = u8> {
     [1, 0]
         .into_iter()
@@ -185,8 +185,8 @@ fn settle_above_hosts(graph: &Graph, positions: &mut [NodePosition]) {
         distances.fold(f64::INFINITY, f64::min)
     };
     let room: Vec<f64> = (0..row.len()).map(nearest).collect();
-    // If hosts have several switches, the move could put these switches on top of each other.
-    // Such switches stay evenly spread.
+    // If hosts have several switches, the move could put two of their switches on top of each other.
+    // The switches of hosts with several switches stay evenly spread.
     if room.iter().all(|room| *room > 4.0) {
         let linked = has_links_within_tiers(graph);
         for ((node, x), room) in row.into_iter().zip(settled).zip(room) {

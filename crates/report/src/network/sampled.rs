@@ -22,7 +22,7 @@ pub(super) fn sampled_runs(study: &Study, setting: usize) -> Vec<(&str, &Run)> {
 
 /// Returns the end of drawings over time. At this time, every design has carried almost all bytes.
 /// The end is at most twice the time of the fastest design.
-/// Without this maximum, a design that waits for timeouts would compress the lines of all other designs.
+/// Without a maximum of the drawn time, a design that waits for timeouts would compress the lines of other designs.
 pub(super) fn end_of(runs: &[(&str, &Run)]) -> Option<Time> {
     let ends = || runs.iter().filter_map(|(_, run)| run.nearly_all_carried());
     let (first, last) = (ends().min()?, ends().max()?);

@@ -123,7 +123,7 @@ pub struct SeriesRun {
     pub noun: &'static str,
 }
 
-/// Value of a cell.
+/// Value in a cell of a heat map.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CellValue {
     /// Name of the value.

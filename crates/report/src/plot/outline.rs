@@ -53,7 +53,7 @@ pub(super) fn outline(
         .into_iter()
         .map(|(x, y)| (x.round() as i32, y.round() as i32))
         .collect();
-    // A single point keeps its corner. The point is then drawn as a dot with the width of the line.
+    // A single point keeps its corner, and is drawn as a dot with the width of the line.
     outline.dedup();
     outline
 }

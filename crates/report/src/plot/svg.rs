@@ -165,7 +165,7 @@ fn place_of(place: f64) -> u32 {
 pub(crate) enum Curves {
     /// Curves in the cells of the page's grid. Another drawing of the same plot can reuse them.
     Own,
-    /// Reference to the curves in the other drawing of the same plot.
+    /// Reference to the curves in the second drawing of the same plot.
     OfOther,
     /// Curves in the coordinates of a file.
     File,

@@ -1,6 +1,6 @@
 //! Studies with known properties, as input of the report.
 
-// Each test program uses only some of these functions.
+// Each test program uses only some of the functions in this module.
 #![allow(dead_code)]
 
 use rand_core::{RngCore, SeedableRng};

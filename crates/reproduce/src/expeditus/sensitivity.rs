@@ -60,7 +60,7 @@ impl Family {
 
     /// Returns the name of the case whose ECMP runs are the base for `case`.
     /// If the changes of `case` do not affect ECMP, ECMP does not run again.
-    /// In this case, the base is the first case of the family.
+    /// If ECMP does not run, the base is the first case of the family.
     fn ecmp_of(&self, case: &Case) -> &'static str {
         let of_a_design = |key: &str| key.starts_with("expeditus") || key.starts_with("conga");
         let same = case.changes().iter().all(|(key, _)| of_a_design(key));

@@ -39,10 +39,11 @@ struct Setting {
     frames: &'static str,
     /// Part in which the whole path has 10 Gb/s.
     fast: &'static str,
-    /// Part in which one link of the path has 9 Gb/s. The NIC then has to pause. Without pauses, there are no bursts.
+    /// Part in which one link of the path has 9 Gb/s, so that the NIC has to pause.
+    /// Without pauses, there are no bursts.
     paused: &'static str,
     /// Part with large sends, and with a receiver that merges the segments of one interrupt.
-    /// `None` if each frame has its own interrupt, because such a receiver has nothing to merge.
+    /// `None` if each frame has its own interrupt, because a receiver without coalescing has nothing to merge.
     merged: Option<&'static str>,
     /// Published throughput in Gb/s and burst size in KB.
     published: (f64, f64),

@@ -1,5 +1,5 @@
 //! Sensitivity of the table of dynamic flows.
-//! Each variant runs the four rows with another value of one parameter. The sources permit all of these values.
+//! Each variant runs the four rows with another value of one parameter. The sources permit all values.
 
 use super::figures::{COLUMNS, TABLE, farthest_ratio};
 use crate::band;

@@ -23,7 +23,7 @@ struct Point {
 /// Thresholds of the phantom queue in KB. The published charts have one line for each threshold.
 const THRESHOLDS_KB: [u32; 5] = [1, 3, 6, 15, 30];
 
-/// Drain rates of our points in Mb/s. These five rates are sufficient to show the shape of the lines.
+/// Drain rates of our points in Mb/s. Five rates are sufficient to show the shape of the lines.
 /// The published rates are 600 to 1,000 Mb/s in steps of 50.
 const DRAINS_MBPS: [u32; 5] = [600, 800, 900, 950, 1_000];
 
@@ -46,7 +46,7 @@ static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
 });
 
 /// Threshold in KB and drain rate in Mb/s of the last row in the table.
-/// The slides give two numbers for the paced charts, but not the point to which these numbers belong.
+/// The slides give two numbers for the paced charts, but not the points of the numbers.
 const MARKED: (u32, u32) = (6, 950);
 
 /// Measurements that are made at each point.
@@ -81,7 +81,7 @@ fn parts() -> Vec<Part> {
 }
 
 fn parts_on_real_hosts() -> Vec<Part> {
-    // One machine cannot run these hosts at 1 Gb/s, so the network is ten times slower.
+    // One machine cannot run the hosts of the paper at 1 Gb/s, so the network is ten times slower.
     // The network has 100 Mb/s, and the kernel's initial timeout of 1 s corresponds to 100 ms.
     let slower = [
         ("clock", "wall"),

@@ -124,7 +124,7 @@ fn rows(results: &Results) -> Vec<ComparisonRow> {
             let names = [*uplink];
             let until =
                 |secs: u64| carried_mbps(run, &names, Time::from_ps(secs * 1_000_000_000_000));
-            // Payload rate from 10 to 18 s, computed from the mean rates between the start and these two times.
+            // Payload rate from 10 to 18 s, computed from the mean rates from the start to 10 s and to 18 s.
             (until(18) * 18.0 - until(10) * 10.0) / 8.0
         });
         rows.push(row(

@@ -9,7 +9,7 @@ use tailcut_scenario::units::Time;
 /// Payload bytes of a full packet, divided by the bytes that the packet occupies on a link.
 pub const PAYLOAD_SHARE: f64 = 1_460.0 / 1_538.0;
 
-/// Changed keys for studies on real hosts. Of the designs in these figures, real hosts support only SCDP.
+/// Changed keys for studies on real hosts. Of the designs in the figures, real hosts support only SCDP.
 /// The network is 200 times slower (5 Mb/s instead of 1 Gb/s), because 16 hosts share the processors of one machine.
 pub const ON_REAL_HOSTS: Keys = &[("clock", "wall"), ("slowdown", "200"), ("designs", "scdp")];
 
@@ -50,7 +50,7 @@ pub fn per_cent<'a>(
     100.0 * f64::from(held) / f64::from(all)
 }
 
-/// Returns the samples of the links with these names.
+/// Returns the samples of the links with the given names.
 pub fn samples_of<'a>(run: &'a RunRecord, names: &[&str]) -> impl Iterator<Item = &'a LinkSample> {
     let number = |name: &&str| {
         let port = run.ports.iter().find(|port| port.name == *name);
@@ -62,7 +62,7 @@ pub fn samples_of<'a>(run: &'a RunRecord, names: &[&str]) -> impl Iterator<Item 
     samples.filter(move |sample| links.contains(&sample.link))
 }
 
-/// Returns the rate of payload on the links with these names until `end`, in Mb/s.
+/// Returns the rate of payload on the links with the given names until `end`, in Mb/s.
 /// The headers of trimmed packets count as payload.
 pub fn carried_mbps(run: &RunRecord, names: &[&str], end: Time) -> f64 {
     let until = samples_of(run, names).filter(|sample| sample.time <= end);
@@ -70,8 +70,8 @@ pub fn carried_mbps(run: &RunRecord, names: &[&str], end: Time) -> f64 {
     bytes as f64 * PAYLOAD_SHARE * 8.0 / (end.as_secs_f64() * 1e6)
 }
 
-/// Returns the published change against another design, and the band for this change.
-/// `ours` is the published value of SCDP, and `published` is the published value of the other design.
+/// Returns the published change against another design, and the band for the change.
+/// `ours` is the published value of SCDP, and `published` is the published value of the compared design.
 pub fn change_from(ours: f64, published: f64) -> (f64, band::Band) {
     let change = (ours / published - 1.0) * 100.0;
     (change, band::for_gain(change))

@@ -1,5 +1,5 @@
 //! Unicast figures of SCDP (SCDP paper, section V).
-//! The scenarios set values that the paper does not specify, and further studies vary these values.
+//! The scenarios set values that the paper does not specify, and further studies vary the set values.
 
 mod decoding;
 mod fairness;

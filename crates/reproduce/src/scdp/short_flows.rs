@@ -39,7 +39,7 @@ pub(super) const QUICK: Keys = &[
 ];
 
 /// Returns whether a flow starts after the warm-up. During the warm-up, the long flows send their first 10 MB.
-/// Afterwards, the long flows are in the lowest class.
+/// After the warm-up, the long flows are in the lowest class.
 fn is_warm(run: &RunRecord, flow: &FlowRecord) -> bool {
     let ten_gigabit = run.key.topology.contains("rate=10G");
     let warm_up = Duration::from_ms(if ten_gigabit { 10 } else { 100 });

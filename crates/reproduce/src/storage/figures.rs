@@ -14,7 +14,7 @@ pub const SCENARIO: &str = include_str!("../../scenarios/reproduce/scdp-storage.
 /// Number of hosts in the full form and in the quick form.
 pub const HOSTS: (u32, u32) = (250, 16);
 
-/// Number of loads that also run on real hosts. These loads are the first in the list, with blocks of 1 MB.
+/// Number of loads that also run on real hosts: the first loads in the list, with blocks of 1 MB.
 pub const ON_REAL_HOSTS: usize = 2;
 
 /// Load of a storage figure. Its two studies use two different methods of transfer.
@@ -22,7 +22,7 @@ pub struct Load {
     /// Description of the load in rows.
     pub description: &'static str,
     /// Names of the two studies.
-    /// The first study uses the best method of each design, and the second study uses the other method.
+    /// The first study uses the best method of each design, and the second study uses the method that is not the best.
     pub parts: (&'static str, &'static str),
     /// Sizes of the objects that sessions transfer.
     pub sizes: &'static str,
@@ -102,7 +102,7 @@ pub fn background(run: &RunRecord) -> f64 {
 pub const BACKGROUND: Figure<'static> = Figure::Run(&background);
 
 /// Returns the rows that both the figure of writes and the figure of reads have.
-/// These rows show SCDP's sessions, the comparison with other designs for both methods, and the background flows.
+/// The rows show SCDP's sessions, the comparison with other designs for both methods, and the background flows.
 pub fn rows_of(
     results: &Results,
     load: &Load,
@@ -131,7 +131,7 @@ pub fn rows_of(
     }
     if !results.ran(part, "ndp") {
         // Studies on real hosts contain only one design.
-        // These studies do not measure the goodput of background flows, because these flows do not finish.
+        // Studies on real hosts do not measure the goodput of background flows, because background flows do not finish.
         return rows;
     }
     for (its_part, by) in [(part, way), (other_part, other_way)] {

@@ -1,6 +1,6 @@
 //! Reads of blocks with three replicas (SCDP paper, figure 6).
 //! A read transfers one block from all replicas, one block from one replica, or three blocks at the same time.
-//! Each of the three blocks comes from one replica.
+//! In a read of three blocks, each block comes from one replica.
 
 use super::figures::{Load, ON_REAL_HOSTS, rows_of};
 use crate::case::Keys;

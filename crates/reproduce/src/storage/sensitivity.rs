@@ -45,7 +45,7 @@ impl Setting {
         part
     }
 
-    /// Returns whether this setting has its own list of designs. Most of these lists contain only SCDP.
+    /// Returns whether this setting has its own list of designs. Most own lists contain only SCDP.
     fn is_alone(&self) -> bool {
         self.case.changes().iter().any(|(key, _)| *key == "designs")
     }

@@ -8,7 +8,7 @@ use tailcut_sim::transport::tcp::DelayedAck;
 use tailcut_sim::{HullParameters, PhantomParameters, Settings};
 use tailcut_units::Duration;
 
-/// Values of keys that set a parameter together. [`CombinedKeys::resolve`] computes the parameters from these values.
+/// Values of keys that set a parameter together. [`CombinedKeys::resolve`] computes the parameters from the values.
 #[derive(Clone, Debug)]
 pub struct CombinedKeys {
     pub acks: Acks,
@@ -58,7 +58,7 @@ pub struct Hedge {
 }
 
 impl CombinedKeys {
-    /// Extracts the values of these keys from settings.
+    /// Extracts the values of the combined keys from settings.
     pub fn of(settings: &Settings) -> Self {
         let requests = &settings.designs.requests;
         let (after, percentile) = match requests.hedge {

@@ -5,7 +5,7 @@ use crate::value::{Kind, Value};
 use std::fmt;
 
 /// Field of a run's parameters that a key sets.
-/// The default of the key is the value of this field in the default parameters.
+/// The default of the key is the value of the field in the default parameters.
 #[derive(Clone, Copy)]
 pub struct Field {
     /// Values that the type of the field allows, if the key sets no further limit.

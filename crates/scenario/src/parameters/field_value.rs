@@ -19,17 +19,17 @@ pub trait FieldValue: Sized {
     /// Converts a value. Returns `None` for a value that no key of this type has.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Returns the content of the field if the key has no value, or `None` if the type has no such content.
+    /// Returns the content of the field if the key has no value, or `None` if the type requires a value.
     fn if_missing() -> Option<Self> {
         None
     }
 
-    /// Converts the content of the field to a value of a key with this kind and these words.
-    /// Returns `None` if there is no such value.
+    /// Converts the content of the field to a value of a key with the given kind and words.
+    /// Returns `None` if no value of the key stands for the content.
     fn value(&self, kind: Kind, words: &[&'static str]) -> Option<Value>;
 }
 
-/// Returns the word that stands for the content of the field, or `None` if there is no such word.
+/// Returns the word that stands for the content of the field, or `None` if no word does.
 fn word<T: FieldValue + PartialEq>(field: &T, words: &[&'static str]) -> Option<Value> {
     let words = words.iter().map(|word| Value::Word(word));
     let mut words = words.filter(|word| T::from_value(word).as_ref() == Some(field));
@@ -101,7 +101,7 @@ impl FieldValue for f64 {
 }
 
 /// Implements [`FieldValue`] for types whose values all have the same form.
-/// Some of these types also set the kind of their key.
+/// Some types whose values have one form also set the kind of their key.
 macro_rules! forms {
     ($($field:ty $([$kind:expr])?: $form:ident($value:ident) => $of:expr, $from:ident => $to:expr;)*) => {
         $(impl FieldValue for $field {

@@ -26,7 +26,7 @@ pub struct Parameters {
     pub profile: Profile,
     /// Set of TCP's timers under one name. Keys of single timers override the set.
     pub timers: TimerSet,
-    /// Values of keys that set a part of the settings together.
+    /// Values of keys that each change several settings at once.
     pub combined: CombinedKeys,
     pub options: RunOptions,
 }
@@ -82,7 +82,7 @@ impl Parameters {
         Self::defaults_of(Profile::default(), TimerSet::default())
     }
 
-    /// Returns the defaults with these mechanisms and timers of TCP.
+    /// Returns the defaults for the given mechanisms and timers of TCP.
     pub fn defaults_of(profile: Profile, timers: TimerSet) -> &'static Self {
         static DEFAULTS: LazyLock<Vec<Parameters>> = LazyLock::new(|| {
             let profiles = [Profile::Rfc, Profile::Linux, Profile::Ns2];

@@ -157,7 +157,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// Stores the content of a file that the scenario names. The file is then not read from the disk.
+    /// Stores the content of a file that the scenario names, so that the file is not read from the disk.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         self.files.insert(path.into(), bytes.into());
@@ -348,7 +348,7 @@ impl Table {
     /// Returns the typed value of a key. Returns `other` for a word, and for a default that depends on other keys.
     ///
     /// # Panics
-    /// Like [`Table::get`].
+    /// If the schema has no such key, like [`Table::get`].
     pub(crate) fn get_or<T: FieldValue>(&self, key: &str, other: T) -> T {
         self.get::<Option<T>>(key).unwrap_or(other)
     }

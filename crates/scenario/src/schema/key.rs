@@ -50,7 +50,7 @@ impl Section {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Returns the path of a key: the name of the section, then the name of the key.
+    /// Returns the path of a key: the name of the section, followed by the name of the key.
     pub fn path(&self, key: &str) -> String {
         match self.name {
             "" => key.to_owned(),

@@ -1,7 +1,7 @@
 //! Schema: all keys of a scenario, with kind, default, allowed values and description.
 //!
 //! The parser, the suggestions for misspelt keys, `--set` and `tailcut list keys` all use this table.
-//! The reference page `docs/scenario.md` is made from this table.
+//! The reference page `docs/scenario.md` is made from the table of sections and keys.
 
 mod designs;
 mod ecmp;

@@ -43,11 +43,11 @@ use topology::Network;
 pub struct Study {
     /// Name of the study, also the name of its directory.
     pub name: String,
-    /// Description. Can be empty.
+    /// Description of the study. Can be empty.
     pub about: String,
     /// Runs. All designs of one load and seed are consecutive, so an interrupted study has complete comparisons.
     pub runs: Vec<RunConfig>,
-    /// First seed.
+    /// First seed of the study.
     pub seed: u64,
     /// Format of the tables.
     pub format: TableFormat,
@@ -116,7 +116,7 @@ impl Study {
     }
 }
 
-/// Returns the runs of one point of a sweep, with the first seed: by load, then by design.
+/// Returns the runs of one point of a sweep, with the first seed, in the order of loads and within a load of designs.
 fn runs_at(point: &Point, designs: &[StudyDesign]) -> Outcome<Vec<RunConfig>> {
     let all: Vec<Stack> = designs.iter().map(|design| design.stack).collect();
     let common = Parts::of(&point.scenario, &all)?;

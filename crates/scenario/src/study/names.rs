@@ -106,7 +106,7 @@ pub(super) struct UnknownName {
 /// Parses an index such as `2`, or a range.
 /// `0..2` means the first two elements, `2..` and `..` end at the last element.
 /// If the elements are in pods, the text can also be `1.0`, or `1.0..2` for the first two elements of pod 1.
-/// Returns `None` if these elements do not exist. `of` is the number of elements.
+/// Returns `None` if an element of the text does not exist. `of` is the number of elements.
 pub(super) fn index_range(text: &str, of: usize, in_pod: usize) -> Option<Range<usize>> {
     let (first, after) = match text.split_once("..") {
         Some((first, after)) => (first.trim(), Some(after.trim())),

@@ -87,7 +87,7 @@ fn automatic_limit(rate: Rate) -> u32 {
 }
 
 /// Returns DCTCP's marking threshold K in packets: 20 up to 1 Gb/s, and 65 at 10 Gb/s (DCTCP paper, section 4).
-/// Between these rates, K grows linearly. Above 10 Gb/s, K is proportional to the rate.
+/// Between 1 and 10 Gb/s, K grows linearly. Above 10 Gb/s, K is proportional to the rate.
 fn automatic_threshold(rate: Rate) -> u32 {
     let mbps = rate.as_bps() / 1_000_000;
     let packets = match mbps {

@@ -82,8 +82,8 @@ pub fn check(
 }
 
 impl ReaderContext<'_> {
-    /// Checks whether the workload and the other keys give this key an effect.
-    /// If not, returns the reason and the condition for an effect, as texts for the error.
+    /// Checks whether the workload and all further keys give this key an effect.
+    /// If a key has no effect, returns the reason and the condition for an effect, as texts for the error.
     fn unmet_condition(&self, path: &str) -> Option<(&'static str, &'static str)> {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         let is_given = |section: &str, key: &str| {
@@ -157,7 +157,7 @@ impl ReaderContext<'_> {
         }
     }
 
-    /// Returns whether the workload has a part of one of these kinds that uses the study's value of the key `own`.
+    /// Returns whether the workload has a part of one of the given kinds that uses the study's value of the key `own`.
     fn any_part_reads(&self, own: &str, kinds: &[&str]) -> bool {
         let tables = self.scenario.tables("workload");
         let reads = |table: &&crate::scenario::Table| {

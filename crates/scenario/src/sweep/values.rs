@@ -220,7 +220,7 @@ fn with_unit(raw: &Raw, unit: &str) -> Raw {
 pub fn number_of(value: &Value) -> Option<f64> {
     match value {
         // The value of the key `loads` is a list of numbers.
-        // This value stands for one number only if the list has one element.
+        // The list stands for one number only if it has one element.
         Value::Numbers(numbers) => match numbers[..] {
             [number] => Some(number),
             _ => None,

@@ -57,11 +57,11 @@ pub enum Kind {
     },
     /// Number of bytes, or of another unit that is given by name (`100 packets`).
     Sized {
-        /// Name of the other unit, in the plural.
+        /// Name of the unit that is not bytes, in the plural.
         of: &'static str,
-        /// Smallest number, in bytes or in the other unit.
+        /// Smallest number, in bytes or in the named unit.
         least: u64,
-        /// Largest number in the other unit.
+        /// Largest number in the named unit.
         most: u64,
     },
     /// One of the key's words.

@@ -47,7 +47,7 @@ pub(crate) struct ApplicationSet {
 }
 
 impl ApplicationSet {
-    /// Adds an application after the others.
+    /// Adds an application after all earlier applications.
     pub fn add(&mut self, kind: Kind, records_events: bool, application: Box<dyn Application>) {
         self.members.push(Member {
             kind,

@@ -99,7 +99,7 @@ impl Desk<'_> {
     /// The receivers form a multicast group, and switches copy the packets.
     /// Returns the number of the transfer. The transfer's events contain this number.
     /// The receivers report `Completed`, and the sender reports `Closed`.
-    /// Only scdp has such transfers. Other designs report `Failed` at this instant.
+    /// Only scdp can send to several receivers. All designs except scdp report `Failed` at this instant.
     ///
     /// # Errors
     /// The list of receivers is empty or too long. Or a receiver occurs twice, does not exist, or is the sender.

@@ -1,5 +1,5 @@
 //! Application that keeps the load constant after the last flow of the workload starts.
-//! The last flows of the workload then meet as much traffic as earlier flows.
+//! With a constant load, the last flows of the workload meet as much traffic as earlier flows.
 
 use super::{Application, Desk, Replicating};
 use tailcut_transport::Event;

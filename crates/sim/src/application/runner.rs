@@ -91,8 +91,8 @@ impl ApplicationRunner {
     }
 
     /// Executes an order at its host.
-    /// Also executes the next orders, if these orders are about other copies at this host.
-    /// Together, these orders determine the next segments of the host.
+    /// Also executes the next orders, if they are about further copies at the same host.
+    /// Together, the orders determine the next segments of the host.
     pub fn carry_out(
         &mut self,
         now: Time,

@@ -1,5 +1,5 @@
 //! Copy of a request in the network: its endpoint at the client, its endpoint at the server, and its headers.
-//! The simulated segments do not contain these headers.
+//! The simulated segments do not contain the headers of copies.
 
 use tailcut_requests::{
     AnswerHeader, Client, ClientEnd, RequestHeader, SendSpace, ServerEnd, SideChannel,

@@ -99,7 +99,7 @@ impl Network {
             })
         };
         // Without a disk and without chunk requests, the server has the complete answer immediately.
-        // The answer is then a single part.
+        // An answer without a disk and without chunks is a single part.
         let part = match parameters.disk.is_some() || policy.asks_in_pieces() {
             true => parameters.chunk.0,
             false => u64::MAX,
@@ -268,7 +268,7 @@ impl Network {
     }
 
     /// Records at the server that bytes of a client's messages have arrived, by calling `arrive`.
-    /// The server then processes all complete messages.
+    /// After a call of `arrive`, the server processes all complete messages.
     fn on_message_bytes(
         &mut self,
         number: u32,

@@ -17,7 +17,7 @@ use tailcut_units::{Duration, HostId, Rate, Time};
 use tailcut_workload::Requests;
 
 /// Flag in the entity of an event: set for a client, not set for a server.
-/// The other bits are the number of the client or server.
+/// All bits below the flag are the number of the client or server.
 const CLIENT: u32 = 1 << 31;
 
 /// Number of events between two calls of the run's control.

@@ -1,9 +1,9 @@
 //! Storage sessions: their transfers in each design, and their results.
 //!
 //! A design with transfers to or from several hosts (SCDP) writes to a multicast group.
-//! A design with such transfers reads from all replicas at the same time.
+//! A design with transfers to or from several hosts reads from all replicas at the same time.
 //! Any other design writes with one flow to each server, or with one flow along a chain of servers.
-//! A design without such transfers reads each block from one server.
+//! A design without transfers between several hosts reads each block from one server.
 //! The flows of sessions have separate numbers, above the numbers of all other flows.
 
 mod outcome;
@@ -225,7 +225,7 @@ impl Sessions {
             .nearest(&block.replicas, session.client, bytes);
         let of_block = flow(session, nearest, session.client, bytes);
         desk.recorder().started(&Flow { id, ..of_block });
-        // A port is used again only after many sessions. The last session of the port has then ended long ago.
+        // A port is used again only after many sessions, when the last session of the port has ended long ago.
         let port = FIRST_PORT + (self.flow_roles.len() % usize::from(PORTS)) as u16;
         desk.order(Order::Collect {
             host: session.client,

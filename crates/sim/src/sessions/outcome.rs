@@ -174,7 +174,7 @@ impl Sessions {
             Event::Straggling(_, Straggler { receiver, dropped }) => {
                 let at = receiver_at(rows, receiver);
                 // A receiver that has all data is not a straggler.
-                // The sender may not have received the last message of such a receiver yet.
+                // The sender may not have received the last message of a receiver that has all data.
                 if let Some(row) = at.and_then(|at| rows.get_mut(at))
                     && row.completion.is_none()
                 {

@@ -42,7 +42,7 @@ const DESIGNS: [&str; 20] = [
     "hull",
 ];
 
-/// Designs whose switches choose paths. These designs can avoid losses that occur in other designs.
+/// Designs whose switches choose paths, and which can avoid losses that occur in other designs.
 const CHOOSING: [&str; 9] = [
     "tcp@letflow",
     "ndp@letflow",
@@ -452,7 +452,8 @@ fn payload_that_was_cut_off_and_headers_that_bounce_or_are_dropped_are_in_the_bo
             let totals = audit(tight).totals;
             assert_eq!(totals.remaining.packets, 0, "{design} on {name}");
             assert!(totals.trimmed.bytes > 0, "{design} on {name}");
-            // NDP's switches return a header that does not fit in the queue. SCDP's switches drop such a header.
+            // NDP's switches return a header that does not fit in the queue.
+            // SCDP's switches drop a header that does not fit.
             let returns = design != "scdp";
             let dropped = totals.drops.0.get("header-queue-full");
             let dropped = dropped.map_or(0, |count| count.packets);

@@ -46,7 +46,7 @@ pub fn run_of(design: &str) -> RunConfig {
 }
 
 /// Returns two faults of links between aggregation switches and cores.
-/// One link is down for some time, and the other link is slow for some time.
+/// One link is down for some time, and the second link is slow for some time.
 fn failing() -> Vec<LinkFault> {
     let fault = |a, b, trouble| LinkFault {
         a: Node::Switch(a),

@@ -1,4 +1,4 @@
-//! Small tables of results. Each change of a protocol appears as a diff of these tables.
+//! Small tables of results. Each change of a protocol appears as a diff of a table.
 //! `UPDATE_GOLDEN=1 cargo test -p tailcut-sim --test truth golden` updates the tables.
 
 use crate::support::{config, fat_tree, leaf_spine, queue_of, simulate, web_search};

@@ -85,7 +85,7 @@ fn carried(
     };
     let payload: u64 = crossing().map(|flow| flow.bytes.0).sum();
     let data_packets: u64 = crossing().map(|flow| flow.bytes.0.div_ceil(PAYLOAD)).sum();
-    // Exactly the bytes of the flows cross these links, with exactly the documented overhead per packet.
+    // Exactly the bytes of the crossing flows use the links between racks, with the documented overhead per packet.
     assert_eq!(bytes - OVERHEAD * packets, payload);
     let counted = if wire_bytes {
         OVERHEAD * data_packets

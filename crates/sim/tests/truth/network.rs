@@ -11,7 +11,7 @@ use tailcut_units::{Duration, HostId, Rate, Time};
 pub const SLOW: Rate = Rate::from_gbps(1);
 /// Rate at which packets do not wait: a gigabyte takes 8 us.
 const INSTANT: Rate = Rate::from_gbps(1_000_000);
-/// Time from the end of service at the slow port to the other end of the link.
+/// Time from the end of service at the slow port to the far end of the link.
 pub const DELAY: Duration = Duration::from_us(1);
 
 const UNLIMITED: QueueConfig = QueueConfig::DropTail(DropTail {

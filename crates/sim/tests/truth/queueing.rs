@@ -1,4 +1,4 @@
-//! Waiting times at ports. With Poisson arrivals, these times follow queueing theory.
+//! Waiting times at ports. With Poisson arrivals, the waiting times follow queueing theory.
 //! The better of two paths has the waiting time of RepFlow's model.
 
 use crate::network::{SLOW, drawn, drive};

@@ -4,7 +4,7 @@
 //! The simulator agrees with the model if hosts are faster than the paths and buffers are unlimited.
 //! Short buffers cut the long waiting times that copies avoid.
 //! If hosts are not faster than a path, both copies share the sender's link and the queue to the receiver.
-//! Copies cannot avoid these two queues.
+//! Copies cannot avoid the sender's link and the queue to the receiver.
 
 use crate::support::{config, gigabit, named_sizes, queue_of, simulate, workload};
 use std::sync::Arc;

@@ -150,7 +150,7 @@ fn marking_star(flows: u32, threshold: u32, delay: Duration) -> (Shape, f64) {
     (star(flows, 10, queue, delay), pipe(10, delay))
 }
 
-/// Returns the number of packets in a round-trip time without queues, in a star of these links.
+/// Returns the number of packets in a round-trip time without queues, in a star of the given links.
 fn pipe(gbps: u64, delay: Duration) -> f64 {
     let slow = Rate::from_gbps(gbps);
     let hop = |rate| Hop { rate, delay };
@@ -214,7 +214,7 @@ fn dctcp_marks_and_queues_as_its_steady_state_says_to_a_packet_a_flow() {
 
 /// Returns the utilisation of a link by one flow.
 /// In each round trip, the flow's window grows by `step` packets until it fills pipe, buffer and transmitter.
-/// The window then falls to the share `kept`, and does not grow in the round trip of the recovery.
+/// When all three are full, the window falls to the share `kept`, and does not grow in the round trip of the recovery.
 /// A round trip takes the time of the window at line rate, but at least the time of the pipe.
 fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
     let top = (pipe + buffer + 1.0).floor();
@@ -227,7 +227,7 @@ fn sawtooth_utilisation(pipe: f64, buffer: f64, kept: f64, step: f64) -> f64 {
 
 #[test]
 fn one_flow_keeps_a_link_as_busy_as_its_sawtooth_allows() {
-    // At this round-trip time, CUBIC is in its Reno-friendly region (RFC 9438, 4.3).
+    // With the round-trip time of the test, CUBIC is in its Reno-friendly region (RFC 9438, 4.3).
     // CUBIC's window grows by half packets, so the window at which the buffer overflows is accurate only to one packet.
     for (design, kept, step, unsure) in [("tcp", 0.5, 1.0, 0.0), ("cubic", 0.7, 0.9 / 1.7, 1.0)] {
         for buffer in [4, 20, 60, 100] {
@@ -318,7 +318,8 @@ fn exponential_sizes(mean: f64) -> SizeDistribution {
 #[test]
 fn exponential_flows_at_one_bottleneck_take_as_long_as_under_processor_sharing() {
     // With exponential sizes, all disciplines that keep the link busy and do not use the sizes have the same mean.
-    // Processor sharing has this mean (Kleinrock, volume 2, section 3.3). TCP is such a discipline, fair or not.
+    // Processor sharing has the same mean (Kleinrock, volume 2, section 3.3).
+    // TCP is a discipline without sizes, fair or not.
     // The comparison with the same flows under exact processor sharing removes most of the random error.
     let threshold = 20;
     let sizes = exponential_sizes(1e6);

@@ -31,7 +31,7 @@ fn fat_tree(rate: Rate) -> Shape {
     })
 }
 
-/// Returns a run with sixty flows between pods. A third of these flows go to one host.
+/// Returns a run with sixty flows between pods. A third of the flows go to one host.
 fn run_of(design: &str, rate: Rate) -> RunConfig {
     let flows = (0..60).map(|n| {
         let src = n * 5 % 16;
@@ -111,9 +111,9 @@ fn a_network_that_is_slow_during_the_whole_run_is_a_network_built_with_these_rat
     }
 }
 
-/// A fault with an end changes rates during the run, and hosts pace their packets at the new rate.
-/// Windows and timers do not change if the user sets them, or if they follow from the network at the start.
-/// This test therefore sets the windows and timers.
+/// If a fault has an end, link rates change during the run, and hosts pace their packets at the new rate.
+/// Windows and timers stay constant during a run. The user sets them, or they follow from the network at the start.
+/// The test of slow links until a later time therefore sets the windows and timers.
 #[test]
 fn links_that_become_slow_at_time_zero_are_links_built_with_these_rates() {
     for design in DESIGNS {

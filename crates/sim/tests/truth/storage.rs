@@ -63,7 +63,7 @@ fn a_lone_write_by_multicast_crosses_each_link_of_its_tree_once_a_symbol() {
         assert!(symbols <= 685 + pulls, "some symbols twice: {port:?}");
         assert!(link.from != client || port.packets == 685, "{port:?}");
     }
-    // The tree has two branches to the other two receivers. Each symbol is copied at both branches.
+    // The tree has two branches, to the second and third receiver. Each symbol is copied at both branches.
     assert_eq!(record.totals.copied.packets, 2 * 685);
     assert_eq!(record.totals.trimmed.packets, 0);
     // The goodput is close to the goodput with a single receiver.

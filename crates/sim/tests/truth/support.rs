@@ -90,7 +90,7 @@ pub fn fat_tree(queue: QueueConfig) -> Shape {
 }
 
 /// Returns two hosts on either side of three switches in a row: h0, h1 - s0 = s1 - s2 - h2, h3.
-/// Two links connect s0 and s1. With these rates, transmission times are not whole numbers.
+/// Two links connect s0 and s1. With the rates of these links, transmission times are not whole numbers.
 pub fn odd_network(queue: QueueConfig) -> Shape {
     let link = |a, b, mbps, delay_ns| CustomLink {
         a,

@@ -148,7 +148,7 @@ fn ecmp_spreads_flows_evenly_at_both_tiers_and_is_not_polarised() {
     let record = run_trace("tcp", shape.clone(), &csv);
     assert_eq!(record.totals.drops.total().packets, 0);
     assert!(record.flows.iter().all(|flow| flow.retransmissions == 0));
-    // Only packets from source to destination leave the first pod upwards, so all upward packets belong to these flows.
+    // Only packets from source to destination leave the first pod upwards. All upward packets belong to counted flows.
     let ports = packets_by_port(&record);
     let sent_by_hosts: u64 = (0..16)
         .map(|host| {

@@ -91,7 +91,7 @@ fn work_of(runs: &[RunConfig], draws: usize) -> Vec<Option<f64>> {
     };
     let mut order: Vec<(String, usize)> = (0..runs.len()).map(|run| (place(run), run)).collect();
     // Runs on the same topology follow each other. Each topology is therefore built once.
-    // Memory then contains only one topology.
+    // With runs in this order, memory contains only one topology at a time.
     order.sort();
     let mut all = vec![None; runs.len()];
     let mut network: Option<(String, Topology)> = None;

@@ -6,8 +6,8 @@ use tailcut_scenario::sim::{FlowsSpec, Limits, RunConfig};
 use tailcut_scenario::units::{Duration, Time};
 
 /// Returns the same run with about `share` of its transfers. `share` is above 0 and at most 1.
-/// A burst keeps its number of flows: each flow has this share of its bytes.
-/// The run of a burst has this share of its drain time.
+/// A burst keeps its number of flows: each flow has `share` of its bytes.
+/// The run of a burst has `share` of its drain time.
 pub fn shortened(config: &RunConfig, share: f64) -> RunConfig {
     let mut short = config.clone();
     if share >= 1.0 {

@@ -1,5 +1,5 @@
 //! Copies of requests over TCP. A host has one TCP endpoint per class.
-//! So segments of the high class leave the NIC first, and switches read the class from every segment.
+//! With separate endpoints, segments of the high class leave the NIC first, and switches can read the class.
 //! Flows that are not requests are in the high class.
 //! If TCP itself has classes (PIAS), the high class uses TCP's classes, and the low class is below all of them.
 
@@ -73,7 +73,7 @@ impl Carrier {
         })
     }
 
-    /// Turns on reports of windows. The application of a server then gets a report when segments leave and arrive.
+    /// Turns on reports of windows: the application of a server gets a report when segments leave and arrive.
     /// The report contains the connection's window and the number of bytes that may be written ([`CopyChange::Room`]).
     pub const fn tell_windows(&mut self) {
         self.tells_windows = true;
@@ -225,8 +225,8 @@ impl Carry for Carrier {
 }
 
 /// Returns the number of bytes that may be written on a connection, or `None` after the end of writing.
-/// With this number of bytes, the next segment or burst, and one more segment, are always ready to leave.
-/// So the connection never waits for the application.
+/// With the returned number of bytes, the next segment or burst, and one more segment, are always ready to leave.
+/// With enough written data, the connection never waits for the application.
 fn room(endpoint: &Endpoint, id: ConnectionId) -> Option<SendSpace> {
     let config = endpoint.config();
     let kept = u64::from(config.mss.max(config.lso_bytes)) + u64::from(config.mss);
@@ -279,7 +279,7 @@ impl Transport for Carrier {
         let class = self.class_of(&segment);
         self.classes[usize::from(class)].on_segment(now, &segment);
         self.sort_events(now);
-        // This report comes after the other events, because the server must accept a copy before it may write.
+        // The report of free space comes last, because the server must accept a copy before it may write.
         self.tell_room(class, &segment.tuple.reversed());
     }
 

@@ -26,7 +26,7 @@ struct PendingRequest {
 /// Transport for requests over messages.
 /// Low copies are in a class below all other classes: at their hosts, in switches, and in the pulls of their receivers.
 /// A client that cancels a copy sends a message of the high class to the server, and stops its requests for the answer.
-/// The server then stops immediately.
+/// The server stops its answer immediately when the message to cancel arrives.
 #[derive(Debug)]
 pub struct Messenger<T> {
     inner: T,

@@ -3,7 +3,7 @@
 //! The crate `tailcut-requests` decides which copies exist.
 //!
 //! - [`Carrier`]: each copy is one TCP connection. Every host has one TCP endpoint per class.
-//! - [`Messenger`]: a copy is one message to the server and one message back. These transports have no connections.
+//! - [`Messenger`]: a copy is one message to the server and one message back, for transports without connections.
 //! - [`CopyingHost`]: a host with a [`Carrier`] or a [`Messenger`], for copies and for other flows.
 
 mod carrier;

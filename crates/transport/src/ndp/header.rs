@@ -27,7 +27,7 @@ pub struct NdpHeader {
     pub first_window: bool,
     /// In a data packet: whether this is the last packet of the flow.
     pub last: bool,
-    /// In a data packet: whether the flow must use `Segment::path`. Answers to the flow then use this path too.
+    /// In a data packet: whether the flow must use `Segment::path`. If so, answers to the flow use the same path.
     pub pinned: bool,
     /// In an ACK or NACK: path of the packet that it answers.
     pub path: PathPin,

@@ -67,8 +67,8 @@ impl Host {
     }
 
     /// Sets the first number for flows that this host receives after this call.
-    /// The host itself numbers these flows, and [`Event::Opened`] reports each number with the origin of the flow.
-    /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
+    /// The host itself numbers incoming flows, and [`Event::Opened`] reports each number with the origin of the flow.
+    /// By default, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
@@ -120,7 +120,7 @@ impl Host {
             return;
         };
         // Every pull reserves the time of a full packet. A short packet returns the time that it does not need.
-        // A trimmed packet returns no time to the pull queue.
+        // For a trimmed packet, the pull queue gets no time back.
         // A trimmed packet met a full queue, and earlier pulls would bring more packets to that queue.
         // Packets after the end of a flow return no time either, so the next pulls may leave late.
         let short_by = self.config.mss.saturating_sub(segment.payload);
@@ -225,7 +225,7 @@ impl Host {
             sender.queued = true;
             // A flow changes its class only when it sends, so the class of a waiting flow is correct.
             // Only the application may change the class of a waiting flow (`set_below`).
-            // The flow may then get one turn in its old class.
+            // A flow may get one turn in its old class after a change of its class.
             let class = sender.class(&self.config);
             let turn = if self.config.in_order { class } else { 0 };
             self.ready.enter(key, turn);

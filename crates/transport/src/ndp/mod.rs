@@ -5,7 +5,7 @@
 //! After the first window, the receiver pulls packets at the rate of its link.
 //!
 //! - A flow consists of packets of one MSS, numbered from 0. The packets of the first window are pushed together.
-//!   Each of these packets has the flag SYN and its number, so the first packet that arrives opens the session.
+//!   Each packet of the first window has the flag SYN and its number, so the first arrival opens the session.
 //! - The receiver answers each data packet immediately with an ACK, and each trimmed header with a NACK.
 //!   Each answer also adds a pull to the pull queue of the interface ([`crate::ndp::NdpConfig::pull_interval`]).
 //! - Pulls contain a cumulative count for each session.
@@ -16,7 +16,7 @@
 //! - If a switch returns a header, the sender resends the packet immediately only if it expects no further pull.
 //!   If the sender expects a pull, the packet waits for this pull.
 //! - The sender uses each path for one packet, in random order, and then chooses a new random order.
-//!   For a limited time it excludes paths that lose much more than the other paths.
+//!   For a limited time the sender excludes paths that lose much more than the other paths.
 //! - Both ends keep the addresses of a session reserved for a time-wait after its end.
 //! - NDP+ (SCDP paper, section V) is NDP with priority classes.
 //!   A flow moves to a lower class when it has sent more bytes ([`crate::ndp::NdpConfig::demotion`]).
@@ -29,7 +29,7 @@
 //! - If the pull queue is idle, the ACK or NACK contains the pull, as in the authors' public simulator.
 //!   ACKs, NACKs and pulls all contain the count of pulls and the number of the first missing packet.
 //! - The paper has a timer for each packet. Here only the oldest packet in flight has a timer.
-//!   The timer starts when this packet is sent or becomes the oldest.
+//!   The timer starts when the oldest packet is sent, or when a packet becomes the oldest.
 //!   Packets that wait for pulls have no timer, as in the authors' public simulator.
 //!   But if no packet is in flight, a timer with backoff detects lost pulls.
 //!   The timer runs for twelve times the longest wait for a pull of this flow, but at least for the initial timeout.

@@ -108,7 +108,7 @@ impl Paths {
 
     /// Excludes lossy paths until the next judgement.
     /// A lossy path is a path whose ratio of losses to ACKs is above 30 % and above 1.25 times the ratio of all paths.
-    /// If all paths are lossy by this rule, no path is excluded. The function clears all counts.
+    /// If all paths are lossy, no path is excluded. The function clears all counts of losses and ACKs.
     fn judge(&mut self) {
         self.answers = 0;
         let sum = |of: fn(&Score) -> u32| -> u64 {
@@ -119,7 +119,7 @@ impl Paths {
         for score in &mut self.scores {
             let (a, l) = (u64::from(score.acks), u64::from(score.losses));
             // The comparison uses products and not ratios.
-            // So the comparison is exact in integers, and correct for a path without ACKs.
+            // A comparison of products is exact in integers, and correct for a path without ACKs.
             // The paper gives no thresholds. The thresholds are from the authors' public simulator.
             let left_out = 10 * l > 3 * a && 4 * l * acks > 5 * losses * a;
             *score = Score {
@@ -183,7 +183,7 @@ mod tests {
     fn paths_that_lose_little_more_than_the_mean_stay() {
         let mut paths = Paths::new(4, 10_000, 1);
         // Three paths have one loss for two ACKs (0.5), and one path has one loss for five ACKs (0.2).
-        // The ratio of all paths is 0.42, and 1.25 times this ratio is 0.53.
+        // The ratio of all paths is 0.42, and 1.25 times 0.42 is 0.53.
         let mut answers = [0; 4];
         for path in indices(&mut paths, 400) {
             let place = usize::from(path);

@@ -176,7 +176,7 @@ impl Sender {
                 return Some(segment);
             }
         }
-        // The receiver rejects packets beyond this distance as invalid.
+        // The receiver rejects packets that are too far ahead as invalid.
         if self.next < self.ready && self.window.in_reach(self.next) {
             self.credit -= 1;
             return Some(self.send_new(now, config));
@@ -248,7 +248,8 @@ impl Sender {
         }
         let mut news = header.cumulative > self.window.base();
         // `set_done` must come before `set_done_below`. If packets arrive in order, `cumulative` includes this packet.
-        // In the other order, a first ACK would look like a repeated ACK. Only a first ACK gives a round-trip sample.
+        // If `set_done_below` came first, a first ACK would look like a repeated ACK.
+        // Only a first ACK gives a round-trip sample.
         let is_first_ack = header.kind == NdpKind::Ack && self.window.set_done(header.index);
         let done = self.window.done();
         self.window.set_done_below(header.cumulative);
@@ -313,7 +314,7 @@ impl Sender {
         self.paths.on_bounce(path);
         self.in_flight = self.in_flight.saturating_sub(1);
         // The receiver pulls once for each packet that arrives, whole or trimmed. A returned packet causes no pull.
-        // So if no pull is expected, the packet must be sent again now.
+        // If no pull is expected, a returned packet must be sent again now.
         if self.in_flight == 0 && self.due == 0 {
             self.credit = self.credit.saturating_add(1);
         }
@@ -414,7 +415,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // The large parts of the state are freed now. The other parts stay until the time-wait ends.
+        // The large parts of the session's state are freed now. Its small parts stay until the time-wait ends.
         self.closed = true;
         self.window.release();
         self.again = VecDeque::new();

@@ -1,6 +1,6 @@
 //! Choice of the paced flows (HULL paper, section 4.2).
 //! Each ACK with ECN-Echo associates its flow with the pacer with a given probability.
-//! So long flows are paced and short flows almost never are. An association expires after a configured time.
+//! Long flows are therefore paced, and short flows almost never are. An association expires after a configured time.
 
 use alloc::collections::BTreeMap;
 use tailcut_units::{Duration, FiveTuple, HostId, Time, mix64};
@@ -68,7 +68,7 @@ impl Associations {
     }
 
     /// Returns whether a packet with `tuple` passes through the pacer. If so, the packet counts as queued in the pacer.
-    /// A flow with packets in the pacer stays associated. Otherwise later packets would overtake these packets.
+    /// A flow with packets in the pacer stays associated. Otherwise its later packets would overtake the paced packets.
     pub(crate) fn enters(&mut self, now: Time, tuple: &FiveTuple) -> bool {
         if self.entries.is_empty() {
             return false;

@@ -1,14 +1,14 @@
 //! Receive interrupt coalescing.
 //! The NIC raises an interrupt after a number of frames, or at a fixed time after the first of these frames.
-//! The host then handles all these frames together (HULL paper, section 2; `rx-frames` and `rx-usecs` of ethtool).
+//! After an interrupt the host handles all waiting frames together (HULL paper, section 2; `rx-frames`, `rx-usecs`).
 //!
 //! With generic receive offload, the network stack merges frames of the same interrupt and the same TCP connection.
-//! TCP then receives segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
+//! TCP receives merged segments of up to 64 KB (Linux, since 2.6.29), and acknowledges the frames together.
 //! The stack merges consecutive data segments with equal headers, including the ECN field.
 //! A merged segment ends with a FIN, or with a segment that is shorter than its first segment.
 //!
 //! Deviations: if the processor is busy, Linux may also merge frames that arrive after the interrupt.
-//! This layer models no processor.
+//! The layer for interrupt coalescing models no processor.
 
 use crate::tcp::TcpFlags;
 use crate::{Event, FlowStats, Header, Message, NotShared, Part, Segment, Transport};

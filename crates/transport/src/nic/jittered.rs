@@ -1,7 +1,7 @@
 //! Random departures of a host.
 //! In a real host, interrupts, memory and the scheduler delay each packet by a random time.
-//! Without this delay, hosts with equal rates send with exact periods.
-//! Packets of two hosts can then meet at a port in the same order for ever (phase effects).
+//! Without random delays, hosts with equal rates send with exact periods.
+//! With exact periods, packets of two hosts can meet at a port in the same order for ever (phase effects).
 //! Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991.
 //!
 //! Each packet of a host is delayed by up to [`Departures::jitter`], uniformly distributed.
@@ -137,7 +137,7 @@ impl<T: Transport> Transport for Jittered<T> {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        // If only a packet is due and no timer of the transport has expired, this call has no effect.
+        // If only a packet is due and no timer of the transport has expired, a call of the transport has no effect.
         self.inner.on_timeout(now);
         self.fill(now);
     }

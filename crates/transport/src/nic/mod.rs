@@ -8,7 +8,7 @@
 //! - [`Queued`]: the FIFO queue of the host.
 //! - [`Jittered`]: random departure times of packets.
 //!
-//! Large-send offload is the other source of bursts.
+//! Large-send offload is another source of bursts from a host.
 //! Large-send offload is a parameter of the TCP endpoint ([`TcpConfig::lso_bytes`](crate::tcp::TcpConfig::lso_bytes)).
 
 mod association;

@@ -14,7 +14,7 @@ use tailcut_units::{Duration, Rate, Time, TokenBucket};
 /// T_r, beta and T_i have two sources: public code at 1 Gb/s, and public scripts at 10 Gb/s.
 /// Up to 1 Gb/s the values for 1 Gb/s apply.
 /// Between the two rates, beta is interpolated, and so are the bytes that a link transfers in T_r and T_i.
-/// Above 10 Gb/s, beta and these numbers of bytes are constant.
+/// Above 10 Gb/s, beta and the numbers of bytes for T_r and T_i are constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
     /// T_r: time between two updates of the rate, more than 0.
@@ -90,7 +90,7 @@ pub(crate) struct Pace {
 impl PacerConfig {
     /// Returns the parameters for a link with the rate `line`.
     pub(crate) fn at(&self, line: Rate) -> Pace {
-        // Up to the lower rate of the sources, the times of that rate apply.
+        // Up to the lower rate of the sources, the times for the lower rate apply.
         let known = line.max(SOURCES[0]);
         let interval = || known.serialisation(between(INTERVAL_BYTES, line) as u64);
         let gain = self.backlog_gain.map(|gain| gain * GAIN_UNIT);
@@ -166,7 +166,7 @@ impl Pacer {
     /// Sets the rate in bytes per second, within its bounds.
     fn set_rate(&mut self, rate: f64) {
         let [least, most] = [self.pace.min_rate, self.pace.max_rate].map(bytes_per_second);
-        // The link may have become slower than a lower bound that the user has set. The lower bound then applies.
+        // The user's lower bound applies even if the link has become slower than the bound.
         self.rate = rate.min(most).max(least);
     }
 

@@ -2,15 +2,15 @@
 //! Examples are Linux's `pfifo_fast` (1,000 packets by default) and the device queue of ns-3 (100 packets).
 //!
 //! After every input the host takes segments from the transport until the queue is full.
-//! Each segment then waits behind all earlier segments.
+//! Each segment in the queue waits behind all earlier segments.
 //! So a flow with a large window delays all other flows of its host.
-//! Without this queue, the driver polls a transport only when the link is free.
-//! The transport then serves its flows in turn. The queue drops nothing.
+//! Without a queue, the driver polls a transport only when the link is free.
+//! A transport without a queue serves its flows in turn. The queue drops nothing.
 //! If the queue is full, segments stay with their connection.
 //! Linux has the same back-pressure (TCP small queues, 3.6 and later).
 //!
 //! Deviations
-//! - Linux before 3.6 and ns-3 drop packets when the queue is full. Linux then reduces the window of the flow.
+//! - Linux before 3.6 and ns-3 drop packets when the queue is full. After a drop Linux reduces the window of the flow.
 //! - TCP small queues also limit the packets of each connection, to about two large sends.
 //! - A large send counts as one packet in Linux. Here each segment of a large send counts.
 

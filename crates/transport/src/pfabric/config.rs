@@ -12,7 +12,7 @@ pub struct PFabricConfig {
     /// Default 12 (pFabric paper, for 10 Gb/s and a round trip of 14.6 us; public code has up to 70).
     pub initial_window: u32,
     /// Largest window in packets, at least 1.
-    /// This window must be less than the capacity of a switch's queue, so that a single flow loses no packets.
+    /// The largest window must be less than the capacity of a switch's queue, so that a single flow loses no packets.
     /// Default 22: one less than the number of packets that fit into 36 KB.
     pub max_window: u32,
     /// Retransmission timeout, fixed, more than 0. The timeout is about three round trips.

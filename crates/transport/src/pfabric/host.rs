@@ -51,8 +51,8 @@ impl Host {
     }
 
     /// Sets the first number for flows that this host receives after this call.
-    /// The host numbers these flows itself, and [`Event::Opened`] reports each number with the origin of the flow.
-    /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
+    /// The host itself numbers incoming flows, and [`Event::Opened`] reports each number with the origin of the flow.
+    /// By default, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }

@@ -272,7 +272,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // The large parts of the state are freed now. The other parts stay until the time-wait ends.
+        // The large parts of the session's state are freed now. Its small parts stay until the time-wait ends.
         self.closed = true;
         self.deadline = Time::MAX;
         self.probe_due = false;

@@ -4,18 +4,18 @@
 //! So short flows finish in the high classes, although no host knows flow sizes in advance.
 //!
 //! [`Tags`] are a part of TCP's parameters ([`TcpConfig::tags`](crate::tcp::TcpConfig::tags)).
-//! So replicated flows are tagged too.
+//! Replicated flows are tagged too, because they use TCP.
 //! Each connection sets the class of a segment when the segment leaves, by the stream offset of its first byte.
 //! Segments without data (SYN, RST, pure ACKs of a receiver) have offset 0, and so the highest class.
 //! A host serves its own connections in the order of their classes.
 //!
 //! Deviations
 //! - A retransmission keeps its first class, because the class depends on the offset.
-//!   So bytes that are sent again do not count twice. The authors' simulation code does the same.
-//!   Their kernel module also counts new bytes only.
-//!   But that module tags a retransmission by all bytes that the flow has sent so far.
+//!   With classes by offset, bytes that are sent again do not count twice. The authors' simulation code does the same.
+//!   The kernel module of PIAS's authors also counts new bytes only.
+//!   The authors' kernel module tags a retransmission by all bytes that the flow has sent so far.
 //! - A flow that starves in a low class stays there, as in the authors' simulation code.
-//!   Their kernel module counts from zero again after several timeouts in a row ([`Tags::relief_after`]).
+//!   The authors' kernel module counts from zero again after several timeouts in a row ([`Tags::relief_after`]).
 //! - Each connection of a replicated flow counts separately.
 
 use crate::receiver_driven::Demotion;
@@ -31,7 +31,7 @@ pub struct Tags {
     /// Whether the host serves its connections in strict order of class. Otherwise the connections take turns.
     pub in_order: bool,
     /// Number of timeouts in a row after which the flow returns to the highest class.
-    /// The count of sent bytes then starts from zero again. `None`: never.
+    /// A flow that returns to the highest class counts its sent bytes from zero. `None`: flows never return.
     pub relief_after: Option<NonZeroU32>,
 }
 

@@ -20,7 +20,7 @@ impl Demotion {
     };
 
     /// Thresholds of SCDP: 10 KB, 100 KB, 1 MB and 10 MB sent (SCDP paper, section V).
-    /// NDP+ also uses them in comparisons with SCDP.
+    /// NDP+ also uses the thresholds of SCDP in comparisons with SCDP.
     pub const SCDP: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
     /// Creates a rule that moves a flow down one class at each of `thresholds`, in bytes.

@@ -55,7 +55,7 @@ impl Directory {
         }
     }
 
-    /// Sets the first number for incoming flows. The host then numbers incoming flows itself.
+    /// Sets the first number for incoming flows. After this call, the host itself numbers incoming flows.
     pub(crate) fn name_incoming(&mut self, first: FlowId) {
         self.next_name = Some(first);
     }
@@ -155,7 +155,7 @@ impl Directory {
 
     /// Starts the time-wait of a session that has ended. Its addresses stay reserved during this time.
     /// A sender waits twice as long as a receiver.
-    /// So the receiver has removed the old session before a new session uses the same addresses.
+    /// With the longer wait, the receiver has removed the old session before a new session uses the same addresses.
     pub(crate) fn wait(&mut self, now: Time, side: Side, session: SessionKey) {
         let span = match side {
             Side::Sender => self.time_wait * 2,
@@ -175,7 +175,7 @@ impl Directory {
 
     /// Returns a session whose time-wait may have ended.
     /// The caller removes the session, or starts the wait again if a segment has arrived in the meantime.
-    /// Both sides share a queue, so a wait may end late, but never early.
+    /// Senders and receivers share a queue of time-waits, so a wait may end late, but never early.
     pub(crate) fn waited(&mut self, now: Time) -> Option<(Side, SessionKey)> {
         let first = self.waiting.front()?;
         if first.until > now {

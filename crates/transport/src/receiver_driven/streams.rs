@@ -9,7 +9,7 @@ use tailcut_units::{FlowId, Time};
 /// [`Transport`] that transfers requests and their answers as messages.
 pub trait Streams: Transport {
     /// Turns on [`Event::Arrived`](crate::Event::Arrived) for every message.
-    /// A message can then be cancelled by the number of its flow.
+    /// After the event `Arrived`, the application can cancel a message by the number of its flow.
     fn report_arrivals(&mut self);
 
     /// Sends `message`. So far, the application has the first `ready` bytes of the message.

@@ -88,7 +88,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
             }
         }
         self.open += 1;
-        // These transports have no handshake, so the flow is established immediately.
+        // Receiver-driven transports have no handshake, so the flow is established immediately.
         self.events.push_back(Event::Established(flow));
         key
     }
@@ -236,7 +236,7 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
     }
 
     /// Removes sessions whose time-wait has ended.
-    /// Hosts call this function when a session opens, so no timer is needed.
+    /// Hosts remove ended sessions when a session opens, so no timer is needed.
     /// The time-wait of a receiver starts again with each segment that arrives.
     /// The function calls `left` for each removed receiver.
     pub(crate) fn forget(&mut self, now: Time, mut left: impl FnMut(&R)) {

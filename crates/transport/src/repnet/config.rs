@@ -13,7 +13,7 @@ pub struct RepNetConfig {
     /// Messages of fewer bytes are replicated (100 KB in the paper). With 0, no message is replicated.
     pub limit: u64,
     /// Number of written bytes after which a server does not wait for a missing second connection any more.
-    /// The server then continues on the first connection. The paper gives no value.
+    /// A server that does not wait continues on the first connection. The paper gives no value.
     pub archive_limit: u64,
     /// Time for which a server waits for the second connection of a flow.
     /// A client tries for the same time to open the second connection, after the first is established.
@@ -27,7 +27,7 @@ impl Default for RepNetConfig {
             mode: Mode::RepFlow,
             limit: 100_000,
             // The archive limit equals `limit`.
-            // So a server that writes a replicated message keeps its second connection.
+            // With an archive of `limit` bytes, a server that writes a replicated message keeps its second connection.
             archive_limit: 100_000,
             waiting_list_timeout: Duration::from_ms(1_000),
         }

@@ -4,7 +4,7 @@
 //! The layer above calls `connect`, `write`, `finish`, `abort` and `poll_event`.
 //! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
 //! All other methods are getters. After each input, call `poll_event` until it returns `None`.
-//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
+//! After the events, call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::RepNetConfig;
 use super::delivery::Diverged;
@@ -81,7 +81,7 @@ impl Endpoint {
         self.tcp.report_delivered(wanted);
     }
 
-    // The layer above.
+    // Functions for the layer above.
 
     /// Opens a flow to the same service on `dst`.
     /// The flow uses two connections that differ only in the destination port.
@@ -314,7 +314,7 @@ impl Endpoint {
                 match self.sockets.owner(id) {
                     Some((socket, leg)) => self.on_peer_finished(now, socket, leg, total),
                     // The flow ended before its second connection arrived. The connection has now delivered its copy.
-                    // This connection is reset and not closed, because the flow's answer was not sent on it.
+                    // The late second connection is reset and not closed, because the flow's answer was not sent on it.
                     None => {
                         self.tcp.reset(now, id);
                     }
@@ -347,7 +347,7 @@ impl Endpoint {
         match self.waiting.arrival(now, client, leg) {
             Arrival::First => {
                 // A SYN does not show whether the mode of its flow is RepSYN or RepFlow.
-                // So a server handles both modes in the same way (III-E).
+                // A server handles RepSYN and RepFlow in the same way (III-E).
                 let machine = Machine::server(Mode::RepFlow, leg);
                 let socket = self.sockets.insert(Socket::new(machine, flow));
                 self.sockets.attach(socket, leg, id);
@@ -363,7 +363,7 @@ impl Endpoint {
             }
             Arrival::Late(socket) => {
                 // The state machine orders a reset of the late connection.
-                // The socket does not contain this connection, so it is reset here.
+                // The socket does not contain the late connection, so it is reset here.
                 self.turn_away(now, id);
                 if let Some(place) = self.sockets.get_mut(socket) {
                     let actions = place.machine.handle(state::Event::LateLeg, leg);
@@ -561,7 +561,7 @@ impl Endpoint {
             Action::SurfaceError => socket.failed = true,
             // `connect` and `on_accepted` execute these actions when they create the flow.
             Action::AttachLeg | Action::EnterWaitingList | Action::StartArchive => {}
-            // These actions need no work. The error of a connection contains nothing to keep.
+            // The remaining actions need no work. The error of a connection contains nothing to keep.
             // There is no confirm timeout, so each connection ends by itself.
             Action::HoldError | Action::AwaitOtherLeg | Action::ReleaseLeg => {}
         }

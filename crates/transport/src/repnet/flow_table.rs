@@ -63,7 +63,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
                 self.flows.bury(*key, seen, stone.entered, until);
                 Placement::Late
             }
-            // This is the missing connection, so no other connection can arrive, and the tombstone is removed.
+            // The missing connection has arrived. No further connection can arrive, so the tombstone is removed.
             Holder::Ended(stone) if !stone.seen.has(leg) => {
                 self.flows.dig_up(key);
                 Placement::Late
@@ -112,7 +112,7 @@ impl<K: Ord + Copy, F: Clone> FlowTable<K, F> {
         }
         let until = now.saturating_add(self.lifetime);
         // The table cannot store a tombstone.
-        // So second connections are rejected for the lifetime of such a tombstone.
+        // Second connections are therefore rejected for the lifetime of a tombstone that the table cannot store.
         if self.reusable && self.flows.tombstones() >= self.limit {
             self.blind_until = until;
         } else {

@@ -3,10 +3,10 @@
 //! A connection that meets a tombstone is rejected. If it opened a new flow, the request would run twice.
 //!
 //! Two servers use this table.
-//! The simulated server uses this table in its [`WaitingList`](super::WaitingList).
+//! The simulated server uses the table of names in its [`WaitingList`](super::WaitingList).
 //! In the waiting list, a client's address identifies a flow.
 //! The server over real sockets uses the table in its [`FlowTable`](super::FlowTable).
-//! These two tables differ in the lifetime of a tombstone, and in the reaction to a connection that meets a tombstone.
+//! This table and `FlowTable` differ in the lifetime of a tombstone, and in the reaction to a late second connection.
 
 use super::state::Leg;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -136,7 +136,8 @@ impl<K: Ord + Copy, F> FlowsByName<K, F> {
         self.tombstones.insert(name, stone);
         self.by_time.push_back((until, name));
         // A connection that arrives again and again leaves old times in the queue.
-        // So the queue is cleaned when most entries are old. The constant 64 avoids frequent cleaning of a short queue.
+        // The queue of tombstones is cleaned when most entries are old.
+        // A minimum of 64 avoids frequent cleaning of a short queue.
         if self.by_time.len() > 2 * self.tombstones.len() + 64 {
             let stones = &self.tombstones;
             let stands = |(at, name): &(Time, K)| stones.get(name).is_some_and(|s| s.until == *at);

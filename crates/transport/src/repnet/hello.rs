@@ -71,7 +71,7 @@ pub enum Status {
 /// Answer of the server to a preamble.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Banner {
-    /// Result of the preamble.
+    /// Answer of the server to the preamble.
     pub status: Status,
     /// Index of the connection, from the preamble.
     pub leg: Leg,

@@ -5,7 +5,7 @@
 //! A short flow opens two connections that differ only in the destination port.
 //! So ECMP may send the two connections along different paths.
 //! RepFlow sends the flow over both connections, and the flow is complete with the first complete copy.
-//! The other copy also continues to its end: its load is the cost of the method.
+//! The later copy also continues to its end: its load is the cost of RepFlow.
 //! RepSYN sends the flow over the connection that is established first, and resets the other connection.
 //!
 //! [`Endpoint`] holds the flows of one host, and [`Host`] implements [`Transport`](crate::Transport) with it.
@@ -16,8 +16,8 @@
 //! Deviations from the paper:
 //! - The state machine has more rows than the paper. Some rows are for tombstones.
 //!   Other rows are for errors that are not reported while another connection may transfer the flow.
-//!   Other rows without a paper number are in `packages/repnet/spec/state-machine.json`.
-//!   This layer raises all events of the table except four.
+//!   Further rows of the table without a paper number are in `packages/repnet/spec/state-machine.json`.
+//!   The layer over TCP raises all events of the table except four.
 //!   No connection lags, because bytes are virtual and TCP is part of the simulation (`lag_over_cap`).
 //!   The size is known in advance (`bytes_over_limit`).
 //!   The losing connection continues to its end for any time (`confirm_timeout`).
@@ -25,13 +25,13 @@
 //!   Only a server has a limit of the archive (`archive_over_threshold`).
 //!   A client chooses by size before it opens the flow. [`Flow`] raises all events.
 //! - The client drops the second connection one waiting-list timeout after the first was established.
-//!   After that time the server rejects the second connection. The paper's client never drops this connection.
+//!   After the timeout the server rejects the second connection. The paper's client never drops the second connection.
 //! - A connection may open after its flow has ended over the other connection.
-//!   The table of the state machine resets such a connection immediately.
-//!   In this layer the connection transfers its copy to the end, if the flow would still have waited for it.
-//!   This load is a part of the cost of the paper's flows.
-//!   (The paper's server even treats such a connection as a new flow.)
-//!   The server's answer is not sent on such a connection.
+//!   The table of the state machine immediately resets a connection that opens after the end of its flow.
+//!   In this layer a late connection transfers its copy to the end, if the flow would still have waited for the copy.
+//!   The load of late connections is a part of the cost of the paper's flows.
+//!   (The paper's server even treats a late connection as a new flow.)
+//!   The server's answer is not sent on a late connection.
 //! - The server pairs connections at the end of their handshakes, when `accept` reports them.
 //!   The server does not pair connections when their SYNs arrive.
 

@@ -157,7 +157,7 @@ impl Sockets {
             return None;
         }
         let socket = place.socket.take()?;
-        // An old identifier of this slot then finds no socket.
+        // With a new generation, an old identifier of the slot finds no socket.
         place.generation = place.generation.wrapping_add(1);
         self.free.push(id.slot);
         Some(socket)

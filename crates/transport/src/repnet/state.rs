@@ -35,7 +35,7 @@ pub enum State {
     OneConn,
     /// Both connections are in use or expected.
     DupConn,
-    /// The flow uses one connection. The other cannot transfer bytes of this flow any more.
+    /// The flow uses one connection. Its other connection cannot transfer bytes of the flow any more.
     Chosen,
     /// No connection transfers bytes any more.
     Ended,
@@ -261,7 +261,7 @@ const fn dup_conn_client(mode: Mode, event: Event, other: LegState) -> Option<St
         (Event::LegFailed | Event::LegDeadline, Live, _) => SETTLED,
         (Event::LegFailed | Event::LegDeadline, Pending, _) => LEFT_WITH_PENDING,
         (Event::LegFailed, Gone, _) => AFTER_THE_FINISH,
-        // These events limit the memory of the client. They also end the replication of a flow that becomes long.
+        // Limits on archive, bytes and lag bound the memory of the client. They also end the replication of long flows.
         (
             Event::ArchiveOverThreshold | Event::BytesOverLimit | Event::LagOverCap,
             Live,
@@ -350,7 +350,7 @@ const fn chosen(event: Event, other: LegState) -> Option<Step> {
     match (event, other) {
         (Event::LegFailed, Gone) => GAVE_UP,
         // The connection that delivered the end of the stream has failed in the meantime.
-        // The application needs nothing more from the other connection.
+        // The application needs nothing more from the flow's remaining connection.
         (Event::ConfirmTimeout, Gone) => RELEASED,
         (Event::BothClosed, _) => CLOSED,
         (Event::Abort, _) => ABORTED,

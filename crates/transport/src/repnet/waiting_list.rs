@@ -7,10 +7,10 @@
 //! Without a tombstone, a later second connection would count as a new flow, and the request would run twice.
 //!
 //! A tombstone stays for two timeouts after the end of its flow.
-//! In this time, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
+//! Within two timeouts, the client sends its last SYN of the flow (see [`Endpoint`](super::Endpoint)).
 //! The client drops the second connection one timeout after the first was established.
 //! The handshake of an earlier SYN may still be unfinished when the tombstone is removed.
-//! The connection of this handshake must then be reset, so the list returns the connection.
+//! The connection of an unfinished handshake must be reset later, so the list returns the connection.
 //! The number of live flows and a fixed number of tombstones limit the memory. The oldest tombstones are removed first.
 
 use super::flows_by_name::{FlowsByName, Holder, LegSet, Ticket};
@@ -111,7 +111,7 @@ impl<T: Copy> WaitingList<T> {
                 live.seen = live.seen.with(leg);
                 match live.flow.standing {
                     // The address and port belong to the flow until it ends.
-                    // So a repeated connection is not a new flow.
+                    // A repeated connection from the flow's address and port is not a new flow.
                     Standing::Waiting if !again => Arrival::Second(live.flow.flow),
                     _ => Arrival::Late(live.flow.flow),
                 }
@@ -119,7 +119,7 @@ impl<T: Copy> WaitingList<T> {
             Holder::Ended(stone) => {
                 // If the same connection has arrived before, this connection belongs to a new flow from the same port.
                 // If the connection is the missing connection, all connections of the old flow have now arrived.
-                // In both cases the tombstone is removed.
+                // A connection that meets a tombstone therefore removes the tombstone.
                 let in_time = now < stone.entered.saturating_add(self.timeout);
                 self.flows.dig_up(&client);
                 match (stone.seen.has(leg), in_time) {
@@ -167,7 +167,7 @@ impl<T: Copy> WaitingList<T> {
         self.skip_stale_timeouts();
         let unseen = unseen(client, live.seen)?;
         // The flow lived longer than a tombstone.
-        // So the client has already sent the last SYN of the missing connection.
+        // If a flow lived longer than a tombstone, the client has already sent the last SYN of the missing connection.
         if live.entered.saturating_add(lifetime) <= now {
             return Some(unseen);
         }

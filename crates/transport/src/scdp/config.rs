@@ -61,7 +61,7 @@ pub struct ScdpConfig {
     pub initial_window: u32,
     /// Number of symbols that each of several senders pushes, 1 to 4,096.
     /// Together, several senders should push more symbols than a single sender.
-    /// A part of the senders can then fill the receiver's link without the other senders.
+    /// With more pushed symbols, some of the senders can fill the receiver's link without the remaining senders.
     /// The paper leaves the value to the application.
     /// Default 8: three senders together push twice the symbols of a single sender.
     pub shared_window: u32,

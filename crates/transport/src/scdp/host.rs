@@ -242,7 +242,7 @@ impl<C: Codec> Host<C> {
             return;
         }
         // Other sources have replaced the symbols of late sources.
-        // So requested symbols that are no longer needed may be pending at a late source.
+        // A late source may therefore have pending requests for symbols that are no longer needed.
         if receiver.has_several_sources() {
             self.table.control.extend(receiver.enough());
         }
@@ -332,7 +332,7 @@ impl<C: Codec> Host<C> {
     }
 
     /// Removes sessions whose time-wait has ended.
-    /// Hosts call this function when a session opens, so no timer is needed.
+    /// Hosts remove ended sessions when a session opens, so no timer is needed.
     fn forget(&mut self, now: Time) {
         let (census, collections) = (&mut self.census, &mut self.collections);
         self.table

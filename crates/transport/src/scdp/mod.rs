@@ -20,17 +20,18 @@
 //! - An application that receives single blocks ([`Delivery::Blocks`]) may read slowly.
 //!   The receiver does not request blocks beyond the application's window.
 //!   Symbols of later blocks may still arrive, because they were pushed or sent to a group.
-//!   The receiver drops these symbols and requests them again later. Meanwhile, the sender may request an answer.
-//!   In this case, the receiver repeats its last pull, to show that the session continues.
+//!   The receiver drops symbols of later blocks and requests them again later.
+//!   Meanwhile, the sender may request an answer.
+//!   If the sender requests an answer, the receiver repeats its last pull, to show that the session continues.
 //!
 //! Deviations of both modes:
 //! - The receiver reports the end of the session with one more packet of header size, instead of a pull.
 //!   The paper's sender estimates the end: it waits for an unspecified time after the answer to FIN.
-//!   Here the sender keeps the session until the report, and keeps the addresses for a time-wait after the report.
+//!   In this crate the sender keeps the session until the report, and the addresses for a time-wait after the report.
 //! - The block number has 32 bits. The 8 bits of RFC 6330 would limit an object to 256 blocks.
 //! - The last source symbol is sent without its padding.
 //! - The paper has "a simple timeout" (section IV-B).
-//!   Here the timeout is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
+//!   In this crate the timeout is [`ScdpConfig::timeout`] at both ends, with exponential backoff.
 
 mod common;
 mod config;

@@ -50,7 +50,7 @@ pub(crate) struct Receiver {
     receipt: Receipt,
     /// Whether the session is in the pull queue.
     pub(crate) in_pull_queue: bool,
-    /// Whether no requested symbol has arrived yet. The address of the sender may then be forged.
+    /// Whether no requested symbol has arrived yet. Before the first arrival, the sender's address may be forged.
     pub(crate) half_open: bool,
     /// Whether the arriving packets have the class below all other classes.
     pub(crate) below: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// Returns the session that the SYN symbol `segment` (or its trimmed header) opens.
     /// Returns `None` if the options are invalid, or if one block is larger than the application's window.
-    /// The caller then adds the first source with [`join`](Self::join).
+    /// The caller adds the first source to the new receiver with [`join`](Self::join).
     pub(crate) fn new(
         now: Time,
         segment: &Segment,
@@ -163,7 +163,7 @@ impl Receiver {
                 continue;
             };
             // Blocks beyond the application's window are not open.
-            // Pushed symbols of these blocks are dropped and requested later.
+            // Pushed symbols of blocks beyond the window are dropped and requested later.
             if block >= self.openable {
                 break;
             }
@@ -193,7 +193,7 @@ impl Receiver {
     }
 
     /// Returns whether `segment` belongs to another session with the same addresses.
-    /// This is possible only if the session has a single source.
+    /// Two sessions with the same addresses are possible only if the session has a single source.
     pub(crate) fn is_met_by_another(&self, segment: &Segment) -> bool {
         matches!(&*self.sources, [only] if only.session != segment.flow)
     }
@@ -324,7 +324,7 @@ impl Receiver {
         if self.complete {
             return None;
         }
-        // Most sessions decode nothing. For these sessions, the empty range avoids a search.
+        // Most sessions decode nothing. For sessions without decodings, the empty range avoids a search.
         let places = match self.receipt.decoded {
             0 => 0..0,
             _ => 0..self.blocks.len(),

@@ -41,7 +41,7 @@ struct Probe {
 struct Peer {
     host: HostId,
     /// With several receivers: whether any packet from this receiver has arrived.
-    /// If not, the receiver may not know the session yet.
+    /// If no packet has arrived, the receiver may not know the session yet.
     heard: bool,
     /// With several receivers: whether the last pull of this receiver had FIN.
     fin: bool,
@@ -74,8 +74,8 @@ pub(crate) struct Sender {
     offered: bool,
     /// Credit mode: receivers that get a status or a new offer.
     /// Paper mode: receivers that get a symbol without a pull after a timeout.
-    /// Each of these packets is sent to one receiver by unicast.
-    /// So a packet also reaches a receiver that has left the group and whose last packet was lost.
+    /// Each packet to a receiver without a pull is sent by unicast.
+    /// By unicast, a packet also reaches a receiver that has left the group and whose last packet was lost.
     probes: VecDeque<Probe>,
     /// Whether every receiver that is not done has sent FIN.
     fin: bool,
@@ -269,7 +269,7 @@ impl Sender {
         let Some(peer) = self.peer(host) else {
             return false;
         };
-        // These credits left before the receiver was done. The credits are valid, but request nothing.
+        // Credits that left before the receiver was done are valid, but request nothing.
         if self.demand.is_done(peer) {
             return true;
         }
@@ -296,7 +296,7 @@ impl Sender {
     }
 
     /// Returns the class of the next symbol. The class depends on the bytes sent by all senders of the object.
-    /// This sender assumes that every sender has sent the same number of bytes.
+    /// The sender assumes that every sender of the object has sent the same number of bytes.
     #[inline]
     pub(crate) fn class(&self, config: &ScdpConfig) -> u8 {
         // The answer to a pull with FIN ends the session, so it has the highest class, like pushed symbols.
@@ -420,7 +420,7 @@ impl Sender {
         if header.block >= object.blocks() || header.blocks > object.blocks() {
             return false;
         }
-        // This pull left before the receiver was done. The pull is valid, but requests nothing.
+        // A pull that left before the receiver was done is valid, but requests nothing.
         if self.demand.is_done(peer) {
             return true;
         }
@@ -507,7 +507,7 @@ impl Sender {
     }
 
     /// Returns the receivers that have delayed the others for too long and were not reported before.
-    /// Drops these receivers, as far as the policy allows.
+    /// Drops the reported receivers, as far as the policy allows.
     pub(crate) fn find_stragglers(&mut self, now: Time) -> Vec<Straggler> {
         let Some(stragglers) = self.task.stragglers else {
             return Vec::new();
@@ -584,7 +584,7 @@ impl Sender {
     }
 
     /// Processes an expired timer. If no receiver has answered in time, all symbols or all pulls may be lost.
-    /// So each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
+    /// After a timeout, each receiver that is not done gets one more symbol. Returns `false` if the session has failed.
     pub(crate) fn on_timeout(&mut self, now: Time, config: &ScdpConfig) -> bool {
         if self.can_send() || self.is_starved() || self.overdue_at(config) > now {
             return true;
@@ -626,7 +626,7 @@ impl Sending for Sender {
     }
 
     fn close(&mut self) {
-        // This frees the large parts of the state now. The other parts stay until the time-wait ends.
+        // The large parts of the session's state are freed now. Its small parts stay until the time-wait ends.
         self.closed = true;
         self.sent = Vec::new();
         self.demand = Demand::new(0);

@@ -35,15 +35,15 @@ pub struct TcpConfig {
     pub clock_granularity: Duration,
     /// Whether the timeout exceeds the smoothed round-trip time by at least `min_rto` (`tcp_rtt_estimator` of Linux).
     /// In RFC 6298, the timeout exceeds the smoothed round-trip time by at least `clock_granularity`.
-    /// Without this option, only the timeout itself must be at least `min_rto`. Default off.
+    /// If off (the default), only the timeout itself must be at least `min_rto`.
     pub min_rto_above_srtt: bool,
     /// Period of the clock that drives the timers. As in Linux, a probe waits for two round trips plus two periods.
     /// A reordering timer waits for its window plus two periods. Default 1 ms.
     pub tick: Duration,
     /// Number of quick ACKs: ACKs that leave without delay. A connection starts with this number.
     /// A connection starts again with this number after a gap longer than the retransmission timeout.
-    /// The connection also starts again with this number when a segment arrives twice.
-    /// If a host answers data with data within the ACK delay, its ACKs leave with these answers instead.
+    /// The connection also starts again with all quick ACKs when a segment arrives twice.
+    /// If a host answers data with data within the ACK delay, its ACKs leave with the answers instead.
     /// Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u8,
     /// Limits for delayed ACKs. `None`: every segment is acknowledged immediately.
@@ -58,21 +58,21 @@ pub struct TcpConfig {
     /// A probe leaves after two round trips without an ACK, at the end of a flight. Default off.
     pub tail_loss_probe: bool,
     /// Whether a sender with [`LossRecovery::Rack`] spreads the reduction of its window over a round trip.
-    /// Such a reduction is PRR (RFC 6937). Without it, the window falls to `ssthresh` immediately. Default off.
+    /// PRR (RFC 6937) spreads the reduction. Without PRR, the window falls to `ssthresh` immediately. Default off.
     pub rate_reduction: bool,
     /// Whether a sender with [`LossRecovery::Rack`] undoes a needless reduction of its window.
-    /// DSACKs then show that nothing was lost (RFC 3708). Default off.
+    /// DSACKs show that a reduction was needless (RFC 3708). Default off.
     pub undo: bool,
     /// Whether a sender with [`LossRecovery::Rack`] detects spurious timeouts (F-RTO, RFC 5682).
-    /// Such a sender sends new data after a timeout.
+    /// A sender with F-RTO sends new data after a timeout.
     /// If the timeout was spurious, the sender undoes the reduction of its window. Default off.
     pub frto: bool,
-    /// Whether segments contain time stamps. An ACK then shows which transmission it answers.
-    /// With `undo`, a sender with [`LossRecovery::Rack`] may then undo a reduction.
+    /// Whether segments contain time stamps, so that an ACK shows which transmission it answers.
+    /// With time stamps and `undo`, a sender with [`LossRecovery::Rack`] may undo a reduction.
     /// The undo needs an ACK that answers the original transmission (Eifel, RFC 3522). Default off.
     pub timestamps: bool,
     /// Whether a loss reduces the window itself, as in Linux.
-    /// Without this option, the new window derives from the bytes in flight (FlightSize of RFC 5681). Default off.
+    /// If off (the default), the new window derives from the bytes in flight (FlightSize of RFC 5681).
     pub reduces_window: bool,
     /// Whether the receiver reports SACK blocks and the sender uses them for recovery (RFC 2018, 6675).
     /// Default off, which means the recovery of NewReno (RFC 6582). Both hosts need the same value.
@@ -81,12 +81,12 @@ pub struct TcpConfig {
     /// A connection waits until the window admits a burst of `min(lso_bytes, cwnd / 3)`.
     /// Linux also uses a third of the window (`tcp_tso_win_divisor`).
     /// A connection does not wait if the window admits all remaining data, or if nothing is in flight.
-    /// Then the connection sends as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
-    /// No other connection of the host sends data between these segments.
+    /// A burst contains as much as the window admits, up to `lso_bytes`, as segments of one MSS back to back.
+    /// No other connection of the host sends data between the segments of a burst.
     /// Retransmissions and limited transmit do not wait.
     pub lso_bytes: u32,
     /// Whether a connection keeps its initial window after one lost SYN or SYN-ACK (`tcp_init_transfer` of Linux).
-    /// The connection then starts with one segment only after two losses.
+    /// A connection that keeps its initial window starts with one segment only after two losses.
     /// Default off: the connection starts with one segment after one loss (RFC 5681, 3.1).
     pub lost_syn_keeps_window: bool,
     /// Number of timeouts of a SYN that do not double the timeout.

@@ -23,9 +23,9 @@ pub struct ConnectionId {
 /// Role of this host in a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The end that sent the SYN.
+    /// The host that sent the SYN.
     Opener,
-    /// The end that answered the SYN.
+    /// The host that answered the SYN.
     Acceptor,
 }
 
@@ -188,7 +188,7 @@ impl Connection {
         if flags.has(TcpFlags::ACK) {
             if !self.sender.accepts(header.ack) {
                 // RFC 9293 (3.10.7.4) answers an ACK of data that was never sent with an ACK.
-                // This code only counts the segment.
+                // This implementation only counts a segment that acknowledges data that was never sent.
                 shared.ignore();
                 return Fate::Lives;
             }
@@ -223,7 +223,8 @@ impl Connection {
     ) -> Proceed {
         let flags = header.flags;
         if flags.has(TcpFlags::RST) {
-            // In the other states the layer above does not know the connection yet, or has already received `Closed`.
+            // A reset causes an event only in SYN-SENT and ESTABLISHED.
+            // In all other states the layer above does not know the connection yet, or has already received `Closed`.
             if matches!(self.state, State::SynSent | State::Established) {
                 let event = ConnectionEvent::Reset {
                     id: self.id(slot),
@@ -248,7 +249,7 @@ impl Connection {
                 Proceed::No(Fate::Lives)
             }
             State::SynSent => {
-                // The peer still has an older connection with these addresses and ports.
+                // The peer still has an older connection with the same addresses and ports.
                 // The reset ends that connection, and the next SYN succeeds (RFC 9293, 3.5.1).
                 if ack && !syn {
                     shared.control.push_back(self.reset_segment(&shared.config));
@@ -348,7 +349,7 @@ impl Connection {
             }
             if self.receiver.finished() && !finished {
                 // The application may finish its own direction immediately.
-                // Then one segment carries both the ACK and the FIN.
+                // If the application finishes immediately, one segment carries both the ACK and the FIN.
                 self.ack_due = true;
                 let total = self.receiver.delivered();
                 shared.events.push_back(ConnectionEvent::PeerFinished {
@@ -373,7 +374,7 @@ impl Connection {
                 self.receiver.echo = false;
             }
             // Classic ECN echoes a mark on every ACK until CWR arrives (RFC 3168, 6.1.3).
-            // So a change of the mark needs no immediate ACK.
+            // With classic ECN, a change of the mark needs no immediate ACK.
             if marked {
                 self.receiver.on_classic_mark(&shared.config);
             }

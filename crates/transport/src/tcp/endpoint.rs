@@ -3,7 +3,7 @@
 //! The methods belong to four groups. The layer above calls `connect`, `write`, `finish`, `reset` and `poll_event`.
 //! The network calls `on_segment`, `poll_transmit` and `has_transmit`. The clock calls `on_timeout` and `next_timeout`.
 //! All other methods are getters. After each input, call `poll_event` until it returns `None`.
-//! Then call `poll_transmit` while the NIC accepts segments. The time never decreases.
+//! After the events, call `poll_transmit` while the NIC accepts segments. The time never decreases.
 
 use super::config::TcpConfig;
 use super::congestion::{Controller, Window};
@@ -85,7 +85,7 @@ pub enum ConnectionEvent {
 /// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The host already has a connection with these addresses and ports.
+    /// The host already has a connection with the same addresses and ports.
     #[error(
         "a connection from {} port {} to {} port {} exists already",
         .0.src, .0.src_port, .0.dst, .0.dst_port
@@ -119,7 +119,7 @@ impl Shared {
 }
 
 /// Parts of an endpoint that are used only when connections begin and end.
-/// They are not among the parts that every segment uses, so that these need few cache lines.
+/// The rarely used parts are separate, so that the parts that every segment uses need few cache lines.
 #[derive(Debug)]
 struct Openings {
     /// Slots without a connection.
@@ -181,7 +181,7 @@ impl Endpoint {
         self.shared.report_delivered = wanted;
     }
 
-    // The layer above.
+    // Functions for the layer above.
 
     /// Returns a local port that no connection to any of `dst_ports` of `dst` uses, or `None` if all ports are in use.
     /// The search starts after the last port that was returned, so that a port is not used again soon.
@@ -210,7 +210,7 @@ impl Endpoint {
         None
     }
 
-    /// Opens a connection. Its SYN is then ready to leave.
+    /// Opens a connection. Its SYN is ready to leave after this call.
     ///
     /// # Errors
     /// The tuple is in use, or its source is another host.
@@ -255,8 +255,8 @@ impl Endpoint {
         }
     }
 
-    /// Aborts the connection and sends a RST to the peer. `id` is then no longer valid, and no event follows.
-    /// Returns the summary of the connection, or `None` if there is no such connection.
+    /// Aborts the connection and sends a RST to the peer. `id` is not valid after this call, and no event follows.
+    /// Returns the summary of the connection, or `None` if the connection does not exist.
     pub fn reset(&mut self, _now: Time, id: ConnectionId) -> Option<Summary> {
         let connection = self.get(id)?;
         let summary = connection.summary();

@@ -84,7 +84,7 @@ impl Stamps {
 }
 
 /// Byte with one value. The other 255 values distinguish the headers of other protocols.
-/// An enum of headers then needs no tag, so segments stay short.
+/// With 255 unused values in this byte, an enum of headers needs no tag, so segments stay short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TcpKind {
@@ -94,7 +94,7 @@ pub enum TcpKind {
 }
 
 /// SACK block, relative to the `ack` of its segment. A block below `ack` reports data that arrived twice (RFC 2883).
-/// The offsets of such a block are negative, as two's complement.
+/// The offsets of a block below `ack` are negative, as two's complement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlock {
     /// Number of bytes from `ack` to the first byte of the block.

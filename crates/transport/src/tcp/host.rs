@@ -1,5 +1,5 @@
 //! TCP host: each message uses its own connection, which opens when the message is submitted.
-//! So the completion time of a flow includes the handshake.
+//! The completion time of a flow therefore includes the handshake of its connection.
 
 use super::config::TcpConfig;
 use super::connection::{Role, Summary};
@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use tailcut_units::{FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Flows of messages. Each message uses one connection of an endpoint.
-/// `Messages` receives the events of these connections.
+/// `Messages` receives the events of the connections of its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     events: VecDeque<Event>,
@@ -190,7 +190,7 @@ pub(crate) fn sent(
 mod tests {
     use super::*;
 
-    /// A large network has more hosts than the cache can hold. Each visit of a host then reads its lines from memory.
+    /// A large network has more hosts than the cache can hold, so each visit of a host reads its lines from memory.
     #[test]
     fn a_host_has_at_most_four_cache_lines() {
         let size = size_of::<Host>();

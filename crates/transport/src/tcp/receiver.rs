@@ -243,7 +243,7 @@ impl Receiver {
 
     /// Records that data leaves.
     /// If data arrived shortly before, within the ACK delay, this end answers data with data.
-    /// Later ACKs then wait for answers.
+    /// The ACKs of an end that answers data with data wait for the next answer.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Time, config: &TcpConfig) {
         if self.last_data != Time::MAX && !self.answers {

@@ -1,5 +1,5 @@
 //! SACK reports: ranges above the cumulative ACK that the peer reported as received (RFC 6675).
-//! The scoreboard also contains the retransmissions that these reports cause.
+//! The scoreboard also contains the retransmissions that SACK reports cause.
 //! A scoreboard exists only while there are SACK reports.
 //!
 //! Deviation: the sender keeps the reports after a timeout and skips the reported ranges.

@@ -47,7 +47,7 @@ pub(crate) struct Sender {
     rtt: RttEstimator,
     scoreboard: Option<Box<Scoreboard>>,
     /// Segments in flight, for a connection that detects losses by time.
-    /// `None` before the first segment, and in connections without such detection.
+    /// `None` before the first segment, and in connections that do not detect losses by time.
     flight: Option<Box<Flight>>,
     /// Bytes sent by limited transmit. They do not count as in flight when a loss is found.
     limited_bytes: u32,
@@ -374,7 +374,7 @@ impl Sender {
         self.controller.on_sent(now, end, again);
         if again {
             self.retransmissions += 1;
-            // The ACK would not show which of the two transmissions it answers (Karn's algorithm).
+            // The ACK would not show which of two transmissions it answers (Karn's algorithm).
             self.timed_end = UNTIMED;
         } else if self.timed_end == UNTIMED {
             self.timed_end = end;
@@ -478,7 +478,7 @@ impl Sender {
         // The FIN has an offset but no byte, so it does not count as acknowledged data.
         let mut acked = ack.min(self.written) - before.min(self.written);
         if config.slow_start_limit.is_none() && !self.recovering {
-            // Each duplicate ACK has already reported one of these segments as arrived.
+            // Each duplicate ACK has already reported one segment as arrived.
             // The window must not grow twice for a segment (`tcp_remove_reno_sacks` of Linux).
             let reported = u64::from(self.duplicate_acks) * u64::from(config.mss);
             acked -= reported.min(acked.saturating_sub(u64::from(config.mss)));
@@ -496,7 +496,7 @@ impl Sender {
         }
         self.timeouts_in_row = 0;
         let mut restart = true;
-        // This call comes before a recovery may end, because ACKs of a recovery must not open the window.
+        // The window grows before a recovery may end, because ACKs of a recovery must not open the window.
         if acked > 0 {
             self.grow(input, (before, acked), sample, config);
         }
@@ -527,7 +527,7 @@ impl Sender {
     ) {
         let mss = u64::from(config.mss);
         // After a timeout an ACK may cover much data that arrived earlier.
-        // To avoid bursts, such an ACK counts as at most one segment (RFC 3465, 2.3).
+        // To avoid bursts, an ACK after a timeout counts as at most one segment (RFC 3465, 2.3).
         let after_timeout = self.una <= self.recover && !self.recovering;
         let ack = Ack {
             now: input.now,

@@ -1,8 +1,8 @@
 //! Timer queue of a host, with at most one valid entry per connection.
 //!
-//! A deadline that moves to a later time leaves its entry unchanged. Such an entry fires early.
-//! The connection then finds that nothing is due and adds an entry with the new time.
-//! So an ACK, which moves the retransmission timer, costs no heap operation.
+//! A deadline that moves to a later time leaves its entry unchanged, so the entry fires early.
+//! When an entry fires early, the connection finds that nothing is due and adds an entry with the new time.
+//! An ACK, which moves the retransmission timer, therefore costs no heap operation.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;

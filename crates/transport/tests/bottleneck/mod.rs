@@ -24,7 +24,7 @@ pub struct Link {
     pub host_rate: Rate,
     /// Longest random wait of a host before it sends its next packet.
     /// A wait of up to one packet time of the bottleneck avoids phase effects.
-    /// With such waits, no flow meets a full queue only because of its phase.
+    /// With waits of up to one packet time, no flow meets a full queue only because of its phase.
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992.
     pub jitter: Duration,
 }

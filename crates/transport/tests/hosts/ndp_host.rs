@@ -453,7 +453,7 @@ fn a_host_serves_its_own_classes_in_order_and_the_flows_of_a_class_in_turn() {
 
 #[test]
 fn a_pull_is_charged_what_its_packet_took() {
-    // The windows of two senders arrive, then the last packet of the first sender, which is short.
+    // The windows of two senders arrive, followed by the last packet of the first sender, which is short.
     let mut receiver = host(9, config());
     let now = Time::from_ns(1_000);
     let mut windows = window_from(1, 9);

@@ -115,7 +115,7 @@ fn from_10_gbps<T: Transport>(
     let gaps = gaps(&pulled(&hub), at);
     let fits = |gap: Duration, interval| gap + JITTER >= interval && gap <= interval + JITTER;
     // The interval counts from the last pull.
-    // If more than the new interval has passed since then, the next pull leaves immediately.
+    // If more than the new interval has passed since the last pull, the next pull leaves immediately.
     let (first, rest) = gaps.split_first().expect("a gap");
     let now_at_least = at.since(last_pull_until(&hub, at));
     assert!(fits(*first, interval.max(now_at_least)), "{first}");

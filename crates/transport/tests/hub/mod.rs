@@ -157,7 +157,7 @@ impl<T: Transport> Hub<T> {
         }
     }
 
-    /// Runs the next event, if it is due at or before `end`. Returns whether there was such an event.
+    /// Runs the next event, if it is due at or before `end`. Returns whether an event was due.
     fn step(&mut self, end: Time) -> bool {
         let hosts = 0..self.hosts.len();
         let ready = hosts

@@ -4,7 +4,7 @@ use tailcut_transport::{Segment, Transport};
 use tailcut_units::{Duration, Time};
 
 /// Maximum segment lifetime: the network never keeps a segment longer.
-/// Designs may require that this time is less than their shortest retransmission timeout.
+/// Designs may require that the lifetime is less than their shortest retransmission timeout.
 const LIFETIME: Duration = Duration::from_ms(5);
 
 /// Hosts of one design, and the segments in flight with their send times and receivers.

@@ -53,7 +53,7 @@ fn port(passage: &Passage) -> u16 {
     }
 }
 
-/// Returns a fault that delays all segments of one connection of a flow by this time.
+/// Returns a fault that delays all segments of one connection of a flow by `by`.
 fn slow(slow: u16, by: Duration) -> impl FnMut(&Passage) -> Fate {
     move |passage| {
         if port(passage) == slow {
@@ -423,7 +423,7 @@ fn a_second_syn_that_comes_back_after_the_waiting_lists_timeout_is_turned_away()
 fn a_handshake_that_outlasts_every_memory_of_its_flow_is_not_a_new_flow() {
     for another_flow_comes in [false, true] {
         // The SYN of the second connection arrives.
-        // For 20 ms no later segment of the client arrives on this connection.
+        // For 20 ms no later segment of the client arrives on the second connection.
         let mut pair = Pair::new(
             host(0, waiting(Duration::from_ms(1_000))),
             host(1, waiting(Duration::from_ms(1))),

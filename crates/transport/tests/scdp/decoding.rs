@@ -189,7 +189,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     let mut driver = Driver::new(OBJECT);
     driver.run_until(Time::from_ns(2_000_000));
     let begun = core::mem::take(&mut driver.begun);
-    // The result is reported twice. The second time the block is already complete.
+    // The result of a decoding is reported twice. The second time the block is already complete.
     driver.end(&begun[0], true);
     driver.end(&begun[0], false);
     driver.run_until(Time::from_ns(4_000_000));
@@ -199,7 +199,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     }
     driver.run_until(LATE);
     assert!(driver.pair.completed(0).is_some());
-    // This result is reported after the object is complete, and after its session is removed.
+    // The result of the decoding is reported after the object is complete, and after its session is removed.
     driver.end(&begun[1], false);
     let much_later = driver.pair.now + Duration::from_ms(60_000);
     driver.pair.run_until(much_later);
@@ -218,7 +218,7 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
 #[test]
 fn source_symbols_that_come_after_all_make_a_decoding_needless() {
     // The payload of one symbol is late and not lost. The receiver requests another symbol and starts a decoding.
-    // Then the payload arrives.
+    // The late payload arrives after the start of the decoding.
     let late = Duration::from_ms(1);
     let [a, b] = [A, B].map(|id| {
         let config = ScdpConfig {

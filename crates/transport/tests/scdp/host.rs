@@ -250,7 +250,7 @@ fn the_window_has_the_highest_class_then_bytes_sent_decide_and_fin_has_the_highe
 
 /// Returns a host with two long flows, 1 and 2, and the short flow 0.
 /// The host has pushed the windows of the long flows and has received pulls for 20 more symbols of each.
-/// Then the short flow was submitted.
+/// The short flow was submitted after the pulls for the long flows.
 fn short_beside_two_long(in_order: bool) -> Host<ModelCodec> {
     let config = ScdpConfig {
         in_order,

@@ -222,7 +222,7 @@ fn what_a_slow_reader_has_not_read_never_exceeds_its_window_and_nothing_is_lost(
     for order in [BlockOrder::Ascending, BlockOrder::AsWhole] {
         for (window, every) in [
             // The reader takes more than a minute per block.
-            // A sender would give up a receiver that is silent for such a time.
+            // A sender would give up a receiver that is silent for more than a minute.
             (K * T, Duration::from_ms(70_000)),
             (2 * K * T, Duration::from_ms(3)),
             (3 * K * T + 5, Duration::from_us(200)),

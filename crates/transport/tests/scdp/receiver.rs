@@ -34,7 +34,7 @@ fn a_pull_is_charged_what_its_symbol_took_and_nothing_is_paid_back_for_others() 
         (Condition::Whole, true, Duration::ZERO),
     ] {
         // The windows of two senders arrive, so that pulls wait. Then one more symbol of the first sender arrives.
-        // This last symbol is short.
+        // The last symbol of the first sender is short.
         let mut receiver = host(9, config(), DecodeSpeed::paper());
         let now = Time::from_ns(1_000);
         let first = window_from(1, 9);

@@ -3,7 +3,7 @@
 //! Every receiver completes exactly once, with enough different symbols of every block.
 //! No two senders of an object send the same symbol, and no state remains.
 //! In credit mode, every symbol that a receiver has requested from a sender has arrived, is lost, or is in flight.
-//! This invariant holds at every arrival.
+//! The invariant about requested symbols holds at every arrival.
 
 use crate::passing::{self, Passing, World as _};
 use proptest::prelude::*;
@@ -317,7 +317,7 @@ impl World {
     }
 
     /// Returns the counts of a receiver for the session of a symbol.
-    /// Returns `None` if the receiver has no such session, or if the session has ended.
+    /// Returns `None` if the receiver does not know the session, or if the session has ended.
     fn balance(&self, to: usize, symbol: &Segment) -> Option<Balance> {
         let balance = self.passing.hosts[to].balance(symbol);
         balance.filter(|all| all.asked > 0)

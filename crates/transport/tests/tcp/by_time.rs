@@ -60,7 +60,7 @@ fn a_lost_first_window_costs_a_probe_and_no_timeout() {
     let window: Vec<u64> = (0..10).collect();
     let (span, retransmissions, timeouts) = completion(pair(&config(), &window), 20_000);
     // The probe is new data.
-    // This SACK block shows that all segments before the probe are lost, and the retransmissions follow.
+    // The SACK block for the probe shows that all segments before the probe are lost, and the retransmissions follow.
     assert_eq!((retransmissions, timeouts), (10, 0));
     let late = span - undisturbed();
     assert!(

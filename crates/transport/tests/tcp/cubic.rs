@@ -112,7 +112,7 @@ fn with_a_long_round_trip_the_window_follows_the_cubic() {
 #[test]
 fn with_a_short_round_trip_it_grows_as_reno_would() {
     // In 4.3, W_est grows by 3 (1 - beta) / (1 + beta) per round trip up to the window before the loss.
-    // After that, W_est grows by one per round trip.
+    // Above the window before the loss, W_est grows by one per round trip.
     let round_trip = Duration::from_us(100);
     let mut flow = Flow::after_loss(40, round_trip);
     let slope = 3.0 * (1.0 - BETA) / (1.0 + BETA);

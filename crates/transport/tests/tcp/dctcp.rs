@@ -303,7 +303,7 @@ fn one_window_is_cut_once_however_many_marks_it_has() {
     };
     let once = cwnd_after(&[0]);
     // Alpha is 15/16 + 1/16 = 1, because the first ACK of the connection is marked and ends the first window.
-    // So the mark halves the window of ten segments.
+    // With an alpha of 1, the mark halves the window of ten segments.
     assert_eq!(once.ssthresh, 5_000);
     assert_eq!(cwnd_after(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).ssthresh, 5_000);
 }

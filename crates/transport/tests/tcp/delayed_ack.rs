@@ -78,7 +78,7 @@ fn what_comes_out_of_order_is_acknowledged_at_once_and_so_is_what_fills_the_hole
     pair.submit(0, 10_000);
     pair.run();
     // Segment 2 is missing, and each of the segments 3 to 9 causes an ACK.
-    // Then the retransmission of 2 fills the hole up to the FIN.
+    // The retransmission of segment 2 fills the hole up to the FIN.
     assert_eq!(acks(&pair), [2, 2, 2, 2, 2, 2, 2, 2, 10]);
 }
 

@@ -33,7 +33,7 @@ fn the_third_duplicate_ack_brings_back_one_lost_segment() {
     // The duplicate ACKs of segments 8 to 17 increase the window to 20.
     // 14 segments are in flight, so the last six duplicate ACKs release segments 18 to 23.
     // The full ACK (18) reduces the window to min(7, 6 + 1) = 7.
-    // Then segment 24 leaves, and congestion avoidance continues.
+    // After the full ACK, segment 24 leaves, and congestion avoidance continues.
     assert_eq!(
         pair.data_offsets(1_000),
         [

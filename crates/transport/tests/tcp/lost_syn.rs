@@ -1,5 +1,5 @@
 //! Tests of lost first segments of connections, as measured with Linux 6.18.
-//! The tests check the window and the timeouts after such losses.
+//! The tests check the window and the timeouts after a lost first segment.
 
 use crate::pair::plain_config;
 use crate::script::Script;

@@ -50,7 +50,7 @@ fn always() -> PacerConfig {
 }
 
 /// Returns a pacer whose associations last long.
-/// A few marks then keep a flow associated, and these marks hardly reduce the flow's window.
+/// A few marks keep a flow associated for a long time, and hardly reduce the flow's window.
 fn lasting() -> PacerConfig {
     PacerConfig {
         association_expiry: Some(Duration::from_ms(10_000)),
@@ -165,8 +165,8 @@ fn mice_pass_by_while_an_elephant_waits_in_the_pacer() {
     pair.run_until(start + Duration::from_ms(50));
     let took = pair.completed(1).expect("complete").since(start);
     // The small flow (the mouse) needs a handshake and the transfer of its data: three one-way delays of 2 ms.
-    // Before each of its two transmissions, at most one large send is entering the pacer.
-    // This wait is shorter than half of the time that the pacer needs for its backlog.
+    // Before each of the mouse's two transmissions, at most one large send is entering the pacer.
+    // The wait for a large send is shorter than half of the time that the pacer needs for its backlog.
     let alone = Duration::from_ms(6) + LINE.serialisation(78 + 78 + 1_078);
     let large_sends = LINE.serialisation(2 * 45 * FULL);
     assert!(

@@ -98,8 +98,8 @@ fn a_lost_tail_is_rescued_during_recovery() {
 fn every_episode_of_loss_reduces_the_window_whatever_governs_it() {
     // The loss of segment 40 ends slow start.
     // The sender detects the losses of 87 to 89 only when new data has passed them.
-    // So the recovery ends with much more data in flight than the window at that time.
-    // Then the next segment, 93, is lost.
+    // The recovery ends with much more data in flight than the window at its end.
+    // The next segment after the recovery, 93, is lost.
     for congestion in [Congestion::NewReno, Congestion::Cubic, Congestion::DCTCP] {
         let config = TcpConfig {
             sack: true,

@@ -47,7 +47,7 @@ impl CongestionControl for Watched {
     }
 }
 
-/// Returns the controller of `congestion` with these checks.
+/// Returns the controller of `congestion` with the checks of this module.
 pub fn watched(congestion: Congestion) -> Congestion {
     Congestion::Custom(Arc::new(move || {
         Box::new(Watched(match congestion {

@@ -6,8 +6,8 @@
 //!
 //! - Prefixes: `k`, `M`, `G`, `T` are powers of 1,000, and `Ki`, `Mi`, `Gi`, `Ti` are powers of 1,024.
 //!   Upper and lower case are equal, except that mega is always `M`, because `m` is a minute.
-//! - Sizes: a prefix, then `B` or nothing.
-//! - Rates: a prefix, then `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes.
+//! - Sizes: a prefix, followed by `B` or nothing.
+//! - Rates: a prefix, followed by `bps`, `b/s` or `bit/s` for bits, or `B/s` or `Bps` for bytes.
 //!   A prefix without a unit means bits per second.
 //! - Times: `ps`, `ns`, `us` or `µs`, `ms`, `s`, `m` or `min`, `h`, `d`.
 //! - Shares: a number, or a percentage such as `50%`.
@@ -30,7 +30,7 @@ use core::ops::RangeInclusive;
 /// Returns the quantity that a text contains, if it is within a range.
 ///
 /// # Errors
-/// The text is not a quantity of this kind, or the quantity is outside the range.
+/// The text is not a quantity of the expected kind, or the quantity is outside the range.
 pub fn within<Q: Quantity>(text: &str, range: RangeInclusive<Q>) -> Result<Q, QuantityError> {
     let found = Q::read(text).filter(|found| range.contains(found));
     found.ok_or_else(|| QuantityError::new(&range))
@@ -44,7 +44,7 @@ pub fn allowed<Q: Quantity>(range: &RangeInclusive<Q>) -> alloc::string::String 
 /// Returns a size of 0 to 2^64 - 1 bytes.
 ///
 /// # Errors
-/// The text is not such a size.
+/// The text is not a size from 0 to 2^64 - 1 bytes.
 pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
     within(text, Bytes(0)..=Bytes::MOST)
 }
@@ -52,7 +52,7 @@ pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
 /// Returns a rate of 1 to 2^64 - 1 bit/s. The text needs a unit or a prefix.
 ///
 /// # Errors
-/// The text is not such a rate.
+/// The text is not a rate from 1 to 2^64 - 1 bit/s.
 pub fn rate(text: &str) -> Result<Rate, QuantityError> {
     within(text, Rate::LEAST..=Rate::MOST)
 }
@@ -60,7 +60,7 @@ pub fn rate(text: &str) -> Result<Rate, QuantityError> {
 /// Returns a time of 0 to 2^64 - 1 ps (213 days). Only zero needs no unit.
 ///
 /// # Errors
-/// The text is not such a time.
+/// The text is not a time from 0 to 2^64 - 1 ps.
 pub fn duration(text: &str) -> Result<Duration, QuantityError> {
     within(text, Duration::ZERO..=Duration::MAX)
 }
@@ -68,7 +68,7 @@ pub fn duration(text: &str) -> Result<Duration, QuantityError> {
 /// Returns a share of 0 to 1.
 ///
 /// # Errors
-/// The text is not such a share.
+/// The text is not a share from 0 to 1.
 pub fn share(text: &str) -> Result<f64, QuantityError> {
     within(text, 0.0..=1.0)
 }
@@ -76,7 +76,7 @@ pub fn share(text: &str) -> Result<f64, QuantityError> {
 /// Returns a count of 0 to 2^64 - 1.
 ///
 /// # Errors
-/// The text is not such a count.
+/// The text is not a count from 0 to 2^64 - 1.
 pub fn count(text: &str) -> Result<u64, QuantityError> {
     within(text, 0..=u64::MAX)
 }

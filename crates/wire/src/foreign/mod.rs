@@ -1,5 +1,5 @@
 //! Ethernet frames of other programs.
-//! This module decodes the data that a driver needs, and rewrites the fields that a switch changes.
+//! The module decodes the data that a driver needs, and rewrites the fields that a switch changes.
 //! The module also creates the answer of a router to a packet whose TTL has expired.
 //!
 //! [`View::read`] decodes Ethernet (with up to three VLAN tags), IPv4, IPv6, TCP, UDP, ICMP and ARP.

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use etherparse::LaxSlicedPacket;
 
 /// Length in bytes of the longest frame that [`time_exceeded`] writes.
-/// This frame has an Ethernet header and an IP packet of 576 bytes (RFC 1812, 4.3.2.3).
+/// The longest frame has an Ethernet header and an IP packet of 576 bytes (RFC 1812, 4.3.2.3).
 pub const LONGEST_TIME_EXCEEDED: usize = ETHERNET + 576;
 
 const ETHERNET: usize = 14;

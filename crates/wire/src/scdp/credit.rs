@@ -126,7 +126,7 @@ pub enum Message {
     },
     /// Close: the sender or the receiver refuses the session, or ends it early.
     Close {
-        /// Number of the reason. The application defines these numbers.
+        /// Number of the reason. The application defines the numbers of reasons.
         reason: u16,
     },
     /// Probe: it tests whether a packet of this size arrives.
@@ -152,7 +152,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Converts a header of the transport to a message. Returns `None` if this version has no such message.
+    /// Converts a header of the transport to a message. Returns `None` if this version has no message for the header.
     /// Fields that the transport does not have get their default values.
     pub fn of(header: &Header, class: u8) -> Option<Self> {
         let header = match header {

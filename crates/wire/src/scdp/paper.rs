@@ -45,7 +45,7 @@ fn carried(header: &ScdpHeader) -> ScdpHeader {
             blocks: header.blocks,
             ..named
         },
-        // Only credit mode (version 2) has packets of these kinds.
+        // Only credit mode (version 2) has packets of the kinds `Credited`, `Offer` and `Status`.
         ScdpKind::Credited | ScdpKind::Offer | ScdpKind::Status => *header,
     }
 }

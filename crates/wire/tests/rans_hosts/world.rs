@@ -47,7 +47,7 @@ pub struct Story {
 pub enum Note {
     /// A server has received a message.
     Asked(RequestHeader),
-    /// This number of bytes of an answer's stream has arrived at a client.
+    /// The given number of bytes of an answer's stream has arrived at a client.
     Answered(CopyId, u64),
     /// A request is complete.
     Done(Completion),

@@ -88,7 +88,7 @@ impl SizeDistribution {
     /// - A first point with a probability above zero is an atom at its size. A table without an atom starts with `0,0`.
     ///
     /// In a table of Homa's simulator, a probability may be lower than the probability of the previous row.
-    /// The previous probability is then used. The published table of web search contains such rows.
+    /// Instead of a lower probability, the previous one is used. The published table of web search has such rows.
     ///
     /// # Errors
     /// [`Error::Text`] with the line, the text that was found, and the allowed text.

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 /// Distribution of flow sizes. The cumulative distribution is linear between its points.
 ///
 /// A first point with a cumulative probability above zero is an *atom*.
-/// With this probability, a flow has exactly the point's size.
+/// With the probability of an atom, a flow has exactly the point's size.
 /// A table that rises from size zero starts with the point `0, 0`.
 /// Two points of the same size are also an atom, with the difference of their probabilities.
 ///
@@ -41,7 +41,7 @@ impl SizeDistribution {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the number of points is not 1 to [`Self::MOST_POINTS`], or if all sizes are zero.
-    /// The same error if sizes or cumulative probabilities decrease, or if the last cumulative probability is not one.
+    /// [`Error::OutOfRange`] also if sizes or probabilities decrease, or if the last cumulative probability is not one.
     pub fn new(points: Vec<Point>) -> Result<Self, Error> {
         let wrong = |found, allowed| {
             Err(Error::OutOfRange {
@@ -121,7 +121,7 @@ impl SizeDistribution {
     }
 
     /// Returns the quantile for `probability` (0 to 1), in whole bytes, at least one.
-    /// A share `probability` of all flows is smaller than this size.
+    /// A share `probability` of all flows is smaller than the quantile.
     pub fn quantile(&self, probability: f64) -> u64 {
         let above = self
             .points

@@ -8,7 +8,7 @@
 //!
 //! The first line has the number of locations and the number of coflows. Each further line is a coflow.
 //! The line has the coflow's name, its arrival in ms, and the number of mappers and their locations.
-//! The line then has the number of reducers, and for each reducer its location and the MB (2^20 bytes) to receive.
+//! After the mappers, the line has the number of reducers. Each reducer has its location and its MB (2^20 bytes).
 //!
 //! All mappers of a coflow send the same share to a reducer. Location n is host n.
 //! If a mapper and a reducer have the same location, their data does not enter the network.

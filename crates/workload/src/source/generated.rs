@@ -92,7 +92,7 @@ impl Generated {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the rate is not a finite number above zero, or if a fan-in has fewer than two flows.
-    /// The same error if a fan-in needs more senders than there are sources other than the destination.
+    /// [`Error::OutOfRange`] also if a fan-in needs more senders than there are sources other than the destination.
     pub fn new(spec: GeneratedSpec) -> Result<Self, Error> {
         let rate_of = |index| spec.matrix.part_of_source(index, spec.flows_per_second);
         let is_rate = |rate: f64| rate > 0.0 && rate.is_finite();

@@ -5,11 +5,11 @@ use crate::flow::Flow;
 use alloc::vec::Vec;
 use tailcut_units::{FlowId, Time};
 
-/// Source of flows. The source returns its flows one after the other, in the order of their starts.
+/// Source of flows. The source returns its flows one at a time, in the order of their starts.
 ///
 /// A driver calls [`Source::peek`] for the time of the next flow, and [`Source::next`] to take a flow that is due.
 /// When a flow has ended, the driver calls [`Source::completed`] *before it takes any flow that starts later*.
-/// The times of these calls never decrease.
+/// The times of calls of `completed` never decrease.
 pub trait Source: Send {
     /// Returns the start of the next known flow, or `None` if no flow is known.
     /// If another flow completes before this start, the source may have a new flow that starts earlier.

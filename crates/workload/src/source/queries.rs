@@ -1,4 +1,4 @@
-//! Queries: an aggregator sends questions to several workers, and all these workers answer.
+//! Queries: an aggregator sends questions to several workers, and all of its workers answer.
 //! The aggregator starts its next query after the last answer.
 
 use super::closed_loop::ThinkTime;
@@ -23,7 +23,7 @@ pub struct QueriesSpec {
     pub label: u64,
     /// Hosts that start queries.
     pub aggregators: Vec<HostId>,
-    /// Hosts that answer. For each query, all these hosts except the aggregator are workers with the same probability.
+    /// Hosts that answer. For each query, all of them except the aggregator are workers with the same probability.
     pub workers: Vec<HostId>,
     /// Number of workers of a query, at least 1.
     pub fan_out: u32,
@@ -87,7 +87,7 @@ impl Queries {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the number of outstanding queries per aggregator is not 1 to 65,536.
-    /// The same error if the fan-out is not 1 to the number of possible workers of each aggregator.
+    /// [`Error::OutOfRange`] also if the fan-out is not 1 to the number of possible workers of each aggregator.
     pub fn new(spec: QueriesSpec) -> Result<Self, Error> {
         let out_of_range = |parameter, found, allowed| {
             Err(Error::OutOfRange {

@@ -1,5 +1,5 @@
 //! Bytes that still arrive after a purge.
-//! The client reads a part of an endless answer over a link of 200 Mb/s, and then drops the request.
+//! The client reads a part of an endless answer over a link of 200 Mb/s, and drops the request after that.
 //! The program creates a network namespace, so it needs root on Linux.
 //!
 //! ```sh

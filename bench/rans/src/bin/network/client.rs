@@ -85,7 +85,7 @@ pub async fn run(
     loop {
         due += Duration::from_secs_f64(draw::exponential(&mut random, 1.0 / RATE));
         let work = draw::exponential(&mut random, MEAN_WORK);
-        // These values are also drawn for a request that is not sent. They are then the same in every combination.
+        // Random values are also drawn for a request that is not sent, so that they are the same in every combination.
         let first = usize::from(draw::uniform(&mut random) < 0.5);
         if due > begin + WARM + time {
             break;

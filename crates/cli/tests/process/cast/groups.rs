@@ -72,8 +72,8 @@ fn a_group_is_sent_one_copy_and_who_does_not_hear_it_one_of_its_own() {
             })
             .collect();
         let before = hosts.bytes_sent(1);
-        // At this rate, a receiver's socket buffer holds all packets that arrive while other programs run.
-        // At full rate, packets would be lost. The number of sent bytes would then depend on the machine.
+        // At this limited rate, a receiver's socket buffer holds all packets that arrive while other programs run.
+        // At full rate, packets would be lost, and the number of sent bytes would depend on the machine.
         let sent = send(&hosts, &test_dir, &["--group", GROUP, "--rate", "100Mbps"]).output();
         let sent = Ended::from(sent.expect("it runs"));
         assert_eq!(sent.code, Some(0), "{}", sent.stderr);
@@ -117,7 +117,7 @@ fn a_receiver_that_stops_is_dropped_when_told_so_and_the_others_get_everything()
 fn a_receiver_that_hears_the_group_no_longer_gets_a_copy_of_its_own() {
     let (test_dir, contents, hosts) = file_of(40_000_000);
     let receivers = members(&hosts, &test_dir);
-    // At this low rate, most of the file is still missing when the test detects the first slab, even on a busy machine.
+    // At this low rate, most of the file is missing when the test detects the first chunk, even on a busy machine.
     let more = ["--group", GROUP, "--rate", "80Mbps"];
     let sender = sending(&hosts, &test_dir, &more);
     super::until_a_slab_is_there(&test_dir.path().join("in-3"));

@@ -192,7 +192,7 @@ fn another_key_gets_no_answer_and_other_machines_take_one() {
     assert_eq!(receiver.end().code, Some(130));
 }
 
-/// Waits until the first slab of a file is verified.
+/// Waits until the first chunk of a file is verified.
 fn until_a_slab_is_there(directory: &Path) {
     let length = || {
         let inside = fs::read_dir(directory.join(".tailcut")).ok()?;
@@ -200,7 +200,7 @@ fn until_a_slab_is_there(directory: &Path) {
         let records = paths.find(|path| path.extension().is_some_and(|end| end == "slabs"))?;
         Some(fs::metadata(records).ok()?.len())
     };
-    // The first 112 bytes are a header, before the first slab.
+    // The first 112 bytes are a header, before the first chunk.
     while length().is_none_or(|length| length <= 112) {
         std::thread::yield_now();
     }

@@ -270,7 +270,7 @@ fn a_plan_over_a_plan_keeps_what_is_done_until_it_is_pruned() {
         "{}",
         more.stdout
     );
-    // A file with the same name and other flows gives a different study.
+    // A trace file with the same name and different flows gives a different study.
     test_dir.file("flows.csv", &rows(30_000));
     let other = plan(&["--seeds", "5"]);
     assert!(

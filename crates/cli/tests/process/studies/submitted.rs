@@ -100,7 +100,7 @@ fn an_array_has_no_more_jobs_than_slurm_allows() {
 fn who_waits_gets_the_case_of_a_process_that_has_gone_silent() {
     let test_dir = TestDir::new();
     done(&test_dir, &with(&["study", "plan", "grid"], &SMALL));
-    // The other process has been silent for almost a minute, so its lock is still valid at first.
+    // The lock's holder has been silent for almost a minute, so its lock is still valid at first.
     let path = lock(&test_dir, 4, MINUTE - Duration::from_secs(3));
     assert_eq!(test_dir.run(&["case", "grid", "0,3..4"]).code, Some(4));
     let ended = done(&test_dir, &["case", "grid", "0,3..4", "--wait", "60"]);

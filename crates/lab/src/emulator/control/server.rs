@@ -1,4 +1,4 @@
-//! Server in the process of a lab: it answers the requests of commands.
+//! Control server of a running lab: commands send requests to this server, and the server answers them.
 
 use super::message::{LinkChange, Reply, Request};
 use super::socket;

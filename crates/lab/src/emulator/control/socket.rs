@@ -27,7 +27,7 @@ const MOST_FILES: usize = 8;
 fn socket_name(lab: &str) -> String {
     // In a user namespace of the lab, this process has another user number.
     // The first call happens before the process enters the namespace.
-    // Later calls therefore reuse the number of the first call.
+    // Later calls of the function therefore reuse the number of the first call.
     static USER: OnceLock<u32> = OnceLock::new();
     let user = USER.get_or_init(|| rustix::process::getuid().as_raw());
     format!("{PREFIX}/{user}/{lab}")

@@ -59,10 +59,10 @@ impl Buffers {
         }
     }
 
-    /// Returns a frame with the bytes that `read` writes into a buffer. `read` returns the number of these bytes.
+    /// Returns a frame with the bytes that `read` writes into a buffer. `read` returns the number of written bytes.
     ///
     /// # Errors
-    /// The error of `read`. The buffer then returns to the pool.
+    /// The error of `read`. After an error, the buffer returns to the pool.
     pub fn fill<E>(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,

@@ -10,12 +10,12 @@ use tailcut_wire::foreign::{Content, Trimmable, View, set_dscp, set_ecn, set_ttl
 /// Each switch on the path decrements the TTL, except the switch where the packet is now.
 pub fn leave(packet: &Packet, frame: &mut Frame) {
     if packet.ecn == Ecn::Marked {
-        // This call fails only for a frame without IP. Such a frame is not ECN-capable, so no switch marks it.
+        // `set_ecn` fails only for a frame without IP. A frame without IP is not ECN-capable, so no switch marks it.
         let _ = set_ecn(frame.bytes_mut(), packet.ecn);
     }
     if packet.hop_limit != 0 {
         let passed = packet.hops.saturating_sub(1);
-        // This call fails only for a frame without IPv4. The lab applies no hop limit to such a frame.
+        // `set_ttl` fails only for a frame without IPv4. The lab applies no hop limit to a frame without IPv4.
         let _ = set_ttl(frame.bytes_mut(), packet.hop_limit.saturating_sub(passed));
     }
     if packet.trimmed {

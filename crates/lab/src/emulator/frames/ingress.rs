@@ -48,7 +48,7 @@ pub enum Refusal {
     /// No host has the destination address.
     NoHost,
     /// The frame is a neighbour message, such as ARP.
-    /// The network needs no such messages, because the hosts' neighbour tables are complete from the start.
+    /// The network needs no neighbour messages, because the hosts' neighbour tables are complete from the start.
     Neighbour,
     /// The frame is a group membership message, which the first switch processes.
     Membership,

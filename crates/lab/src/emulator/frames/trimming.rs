@@ -8,14 +8,14 @@ use tailcut_wire::foreign::Trimmable;
 pub const TRIMMED_PAYLOAD: usize = 64;
 
 /// DSCPs (RFC 2474) for trimming.
-/// The Ultra Ethernet specification defines the names of these DSCPs, and leaves the values to operators.
+/// The Ultra Ethernet specification defines the names of the DSCPs, and leaves the values to operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrimCodes {
     /// DSCP of datagrams that switches may trim, for datagrams of any program (DSCP_TRIMMABLE).
     pub trimmable: u8,
     /// DSCP that switches set on a trimmed datagram (DSCP_TRIMMED); `None`: the DSCP does not change.
     pub trimmed: Option<u8>,
-    /// Additional DSCP of packets of the highest class (DSCP_CONTROL).
+    /// Additional DSCP whose packets have the highest class (DSCP_CONTROL).
     pub control: Option<u8>,
     /// Whether switches read the headers of SCDP.
     /// If true, switches may trim SCDP symbols with any DSCP, and the SCDP header determines the priority class.

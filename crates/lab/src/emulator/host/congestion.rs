@@ -37,7 +37,7 @@ impl Congestion {
         }
     }
 
-    /// Returns DCTCP with these parameters.
+    /// Returns DCTCP with the given parameters.
     pub fn dctcp(parameters: Parameters) -> Self {
         Self {
             dctcp: Some(parameters),

@@ -12,7 +12,7 @@ use tailcut_units::Duration;
 const INITIAL_RTO: Duration = Duration::from_ms(1_000);
 
 /// Replaces values of a scenario with the values that the hosts' kernels use.
-/// Simulated runs of the same study then use the same values. Returns texts that describe the changes.
+/// Simulated runs of the same study use the kernels' values too. Returns texts that describe the changes.
 ///
 /// # Errors
 /// The scenario sets a key that is fixed in the kernel.

@@ -130,8 +130,8 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message))
     }
 
-    /// Creates the route to the other hosts, with the TCP settings.
-    /// This route replaces the route that the kernel creates when it adds the host's address.
+    /// Creates the route to all other hosts, with the TCP settings.
+    /// The route replaces the route that the kernel creates when it adds the host's address.
     fn route(&mut self, host: HostId, card: u32, settings: &KernelSettings) -> io::Result<()> {
         let network =
             Ipv4Addr::from_bits(addresses::ipv4(host).to_bits() & (u32::MAX << (32 - IPV4_PREFIX)));

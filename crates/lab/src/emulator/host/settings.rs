@@ -94,8 +94,8 @@ pub fn carried(stack: Stack) -> Result<Kernel> {
     )
 }
 
-/// Returns whether the lab's hosts support copies of requests over the design. Such a design must use the kernel's TCP.
-/// Such a design must not set priority classes, and must have no layer in NICs.
+/// Returns whether the lab's hosts support copies of requests over the design. The design must use the kernel's TCP.
+/// A design with copies must not set priority classes, and must have no layer in NICs.
 fn carries_copies(design: &Design) -> bool {
     matches!(design.kernel(), Kernel::Tcp { .. })
         && !design.hosts.have_tags()
@@ -123,7 +123,7 @@ impl KernelSettings {
                 };
                 (congestion, ecn(settings))
             }
-            // SCDP does not use the kernel's TCP, so other programs on these hosts keep the default TCP.
+            // SCDP does not use the kernel's TCP, so programs on hosts with SCDP keep the default TCP.
             Kernel::Cast { .. } | Kernel::Missing(_) => {
                 (Congestion::named("cubic"), tcp.classic_ecn)
             }
@@ -174,7 +174,7 @@ impl KernelSettings {
             ("ipv4/tcp_no_metrics_save", "1"),
             // A socket joins one group for each multicast object that it receives.
             ("ipv4/igmp_max_memberships", "1024"),
-            // Programs on the hosts can then use ping without further privileges.
+            // With this range, programs on the hosts can use ping without further privileges.
             ("ipv4/ping_group_range", "0 0"),
         ];
         let window = self
@@ -182,7 +182,7 @@ impl KernelSettings {
             .map(|bytes| bytes.saturating_mul(BUFFER_OF_WINDOW));
         let buffer = window.map(|bytes| format!("4096 {bytes} {bytes}"));
         let fixed = buffer.as_deref().into_iter().flat_map(|buffer| {
-            // Without this setting, the kernel enlarges the buffer. The window then exceeds the limit of the route.
+            // By default, the kernel enlarges the buffer, and the window exceeds the limit of the route.
             [("ipv4/tcp_moderate_rcvbuf", "0"), ("ipv4/tcp_rmem", buffer)]
         });
         let mut missing = Vec::new();

@@ -21,7 +21,7 @@ pub struct CardConfig {
     pub tags: Option<Tags>,
     /// Pacer, if the card has one.
     pub pacer: Option<PacedConfig>,
-    /// Random delays of departing packets (`host.jitter`); `None`: packets leave without such delays.
+    /// Random delays of departing packets (`host.jitter`); `None`: packets leave without random delays.
     pub departures: Option<Departures>,
     /// Maximum number of packets in the card's queue.
     pub length: NonZeroU32,
@@ -30,7 +30,7 @@ pub struct CardConfig {
 impl CardConfig {
     /// Returns the configuration of a host's card for a design.
     /// Returns `None` if the design needs no functions in the card.
-    /// The fabric's queue before the uplink is then sufficient.
+    /// Without functions in the card, the fabric's queue before the uplink is sufficient.
     ///
     /// # Errors
     /// A parameter of the pacer is outside its range.
@@ -107,7 +107,7 @@ impl Card {
     /// If the card sets classes, it writes the class of the segment into the packet, and the DSCP into the frame.
     ///
     /// # Errors
-    /// The queue is full. The function then returns the frame.
+    /// The queue is full. The error contains the frame.
     pub fn push(
         &mut self,
         tcp: Option<&TcpSegment>,

@@ -40,7 +40,7 @@ pub struct FrameQueue {
 impl FrameQueue {
     /// Creates a queue with `length` slots.
     /// If `in_order` is true, the queue serves classes by strict priority, and each class in order of arrival.
-    /// Otherwise, the queue serves all frames in order of arrival.
+    /// If `in_order` is false, the queue serves all frames in order of arrival.
     pub const fn new(length: NonZeroU32, in_order: bool) -> Self {
         Self {
             slots: Vec::new(),
@@ -54,7 +54,7 @@ impl FrameQueue {
     /// Adds a frame.
     ///
     /// # Errors
-    /// The queue is full. Returns the frame.
+    /// The queue is full. The error contains the frame.
     pub fn push(&mut self, queued: QueuedFrame) -> Result<(), QueuedFrame> {
         if self.slots.len() - self.free.len() >= self.length {
             return Err(queued);

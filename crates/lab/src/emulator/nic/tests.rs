@@ -187,7 +187,7 @@ impl Network {
     }
 
     /// Runs the network until `until`. Returns the packets that arrive at hosts.
-    /// The network cards of these hosts also receive the packets.
+    /// The network cards of the receiving hosts also receive the packets.
     fn run_until(&mut self, until: Time) -> Vec<Delivery<Frame>> {
         let mut deliveries = Vec::new();
         loop {
@@ -254,7 +254,7 @@ fn what_is_no_tcp_keeps_its_class_and_its_code_point() {
         let view = View::read(delivery.body.bytes()).expect("a frame");
         found.push((class(&delivery), view.ip.expect("IP").dscp));
     }
-    // The link already transmits the first datagram when the others arrive.
+    // The link already transmits the first datagram when the second and third datagram arrive.
     assert_eq!(found, [(6, 0), (1, 46), (7, 8)]);
 }
 

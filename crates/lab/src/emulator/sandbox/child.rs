@@ -28,7 +28,7 @@ pub struct SignalWait(Signals);
 
 impl SignalWait {
     /// Starts to record signals. Call this function before the child starts.
-    /// Otherwise the signal that reports the child's end could be missed.
+    /// A late call could miss the signal that reports the child's end.
     ///
     /// # Errors
     /// The kernel rejects the call.

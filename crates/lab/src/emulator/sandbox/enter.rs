@@ -17,7 +17,7 @@ use std::process::{Child, Command, ExitStatus};
 /// If a signal ended the program, the code is 128 plus the signal's number.
 /// The code is 127 if the program does not exist, and 126 if it cannot run.
 ///
-/// This process must have only one thread. The process stays on the host afterwards.
+/// The calling process must have only one thread, and stays on the host afterwards.
 ///
 /// # Errors
 /// The lab has ended, or the kernel rejects a call.
@@ -48,7 +48,7 @@ pub fn run(entered: &Entered, program: &[OsString]) -> Result<i32> {
     let has_terminal = io::stdin().is_terminal();
     let pass_on = |program: &Child, number: i32| {
         // If a user presses Ctrl-C or Ctrl-\, the terminal sends the signal to this process and to the program.
-        // This process must not forward the signal, or the program would receive the signal twice.
+        // The lab's process must not forward the signal, or the program would receive the signal twice.
         if !(has_terminal && keys.contains(&number))
             && let Some(signal) = Signal::from_named_raw(number)
         {

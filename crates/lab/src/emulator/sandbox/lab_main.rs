@@ -1,5 +1,5 @@
 //! Main function of the lab's process.
-//! This function creates the hosts, runs the fabric on another thread, and answers commands.
+//! The main function creates the hosts, runs the fabric on a second thread, and answers commands.
 //! The process is the first in its process namespace. When it ends, the kernel therefore ends all processes of the lab.
 
 use super::lab_process::LaunchMode;
@@ -28,7 +28,7 @@ const FILES_OF_HOST: u64 = 4;
 const OTHER_FILES: u64 = 64;
 
 /// Runs the lab until its end. Standard input is the socket on which commands connect.
-/// Standard output goes to the command that starts the lab: first notes, and then the line [`READY`].
+/// Standard output goes to the command that starts the lab: the notes, and as the last line [`READY`].
 ///
 /// # Errors
 /// The kernel rejects a call.
@@ -117,7 +117,7 @@ fn raise_limit(needed: u64) -> Result<()> {
 }
 
 /// Starts a thread that ends this process at a SIGTERM from outside of the lab.
-/// The kernel then ends the programs on the hosts, and removes the congestion control that the lab has registered.
+/// After the end of the process, the kernel ends the programs on the hosts and removes the lab's congestion control.
 /// Call this function before other threads start, because new threads inherit the mask of signals.
 fn end_at_sigterm() -> Result<()> {
     let mut signals = SigSet::empty();

@@ -79,7 +79,7 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
         .stdout(Stdio::piped());
     if is_detached {
         // The lab must not keep standard error open.
-        // Otherwise a program that reads this command's standard error would wait until the lab ends.
+        // With an open standard error, a program that reads the command's output would wait until the lab ends.
         command.stderr(Stdio::null());
     }
     let mut child = command.spawn().context("cannot start the lab's process")?;
@@ -99,8 +99,8 @@ pub fn start_lab(name: &str, is_detached: bool) -> Result<(Child, Vec<String>)> 
     }
 }
 
-/// Gains the privileges to create namespaces. Root already has these privileges.
-/// Any other user gets these privileges in a new user namespace, in which the user has the number of root.
+/// Gains the privileges to create namespaces. Root already has them.
+/// Any user except root gets the privileges in a new user namespace, in which the user has the number of root.
 /// Returns whether this process is in a new user namespace.
 ///
 /// # Errors
@@ -125,7 +125,7 @@ pub fn gain_privileges() -> Result<bool> {
 }
 
 /// Returns the error text for a system on which ordinary users may not create user namespaces.
-/// The text names the setting that allows such namespaces.
+/// The text names the setting that allows user namespaces.
 fn refused() -> &'static str {
     let restricted = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
     match fs::read_to_string(restricted).is_ok_and(|value| value.trim() == "1") {

@@ -14,7 +14,7 @@ use tailcut_units::HostId;
 /// Programs on a host do not see this directory, because the host's own `/run` hides it.
 const STORE: &str = "/run";
 /// Directories that each host has separately, with their permissions.
-/// `/run` is mounted last, because this mount hides [`STORE`]: the sources of the other mounts.
+/// `/run` is mounted last, because its mount hides [`STORE`]: the sources of all other mounts.
 const OWN: [(&str, u32); 2] = [("tmp", 0o1777), ("run", 0o755)];
 
 /// Hides the mounts of this process from other processes, and creates the directories and files of the hosts.
@@ -43,7 +43,7 @@ pub fn prepare(hosts: u32, routers: &[(String, Ipv4Addr)]) -> Result<()> {
         .context("cannot mount the names of the hosts at /etc/hosts")?;
     // The hosts have no DNS server, so the file is empty.
     // If /etc/resolv.conf is a link into /run, the mount above already hides its target.
-    // In this case, the mount below fails, but is also not necessary.
+    // If the target is already hidden, the mount below fails, but is also not necessary.
     let nobody = Path::new(STORE).join("resolv.conf");
     fs::write(&nobody, "").context(refused)?;
     let _ = mount_bind(&nobody, "/etc/resolv.conf");

@@ -69,7 +69,7 @@ impl Namespace {
 /// The kernel rejects the call.
 pub fn leave_for_new(kind: Namespace) -> Result<()> {
     // SAFETY: the call is unsafe only for flags that remove file descriptors or memory from other threads.
-    // No variant of `Namespace` has such a flag.
+    // No variant of `Namespace` has a flag that removes file descriptors or memory.
     unsafe { unshare_unsafe(kind.flag()) }
 }
 

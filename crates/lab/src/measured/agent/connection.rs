@@ -196,7 +196,7 @@ impl Sender {
     }
 
     /// Writes until the socket is full. After the last byte, shuts down the sending direction.
-    /// The function then checks whether the peer has closed the connection. Calls `on_progress` for each event.
+    /// Checks at the end whether the peer has closed the connection. Calls `on_progress` for each event.
     pub fn serve(&mut self, is_writable: bool, mut on_progress: impl FnMut(Progress)) {
         if !self.is_established {
             if !is_writable {

@@ -96,7 +96,7 @@ impl Copies {
     }
 
     /// Executes an order of a host.
-    /// For [`CopyOrder::Ask`], the calling thread must be in the network namespace of that host.
+    /// For [`CopyOrder::Ask`], the calling thread must be in the network namespace of `host`.
     pub fn order(&mut self, host: HostId, order: CopyOrder, poller: &Poller, reporter: &Reporter) {
         match order {
             CopyOrder::Ask(ask) => {
@@ -196,7 +196,7 @@ impl Copies {
             received: 0,
             peer_has_shut: false,
         };
-        // If the poller rejects the socket, the socket closes. The client then reports the failure.
+        // If the poller rejects the socket, the socket closes, and the client reports the failure.
         let _ = self.register(end, poller);
     }
 
@@ -224,7 +224,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Applies `change` to an end of a copy's connection if this end is still open, and then serves the end's socket.
+    /// Applies `change` to an end of a copy's connection if the end is still open. After that, serves the end's socket.
     fn change(&mut self, name: (u32, Side), reporter: &Reporter, change: impl FnOnce(&mut End)) {
         if let Some(&key) = self.open.get(&name)
             && let Some(end) = self.ends.get_mut(&key)

@@ -62,7 +62,7 @@ impl KernelHost {
     }
 
     fn order(&self, order: Order) {
-        // The send fails only if the agents' thread has ended. `Agent::end` then reports the error of that thread.
+        // The send fails only if the agents' thread has ended. `Agent::end` reports the error of the thread.
         let _ = self.orders.send(order);
         self.waker.wake();
     }
@@ -137,7 +137,7 @@ impl Transport for KernelHost {
     fn unfinished(&self) -> Vec<(FlowId, FlowStats)> {
         let mut open = self.unfinished.clone();
         // At the end of the run, the agents report flows that are still open.
-        // The events of these flows are still in the queue, and contain the final statistics.
+        // The events of open flows are still in the queue, and contain the final statistics.
         for event in self.events.borrow().iter() {
             if let Event::Closed(flow, stats) | Event::Failed(flow, stats) = event
                 && let Some(open) = open.get_mut(flow)

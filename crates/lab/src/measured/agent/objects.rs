@@ -1,10 +1,10 @@
 //! Flows over SCDP: each flow is an object that SCDP sends over UDP.
 //! Each host has an endpoint of the library `cast`, with its own thread.
-//! This module starts the transfers of the objects and reports their events.
+//! The agents' module for objects starts the transfers of the objects and reports their events.
 //!
 //! Each object starts with a name of 8 bytes: the number of its flow, or the port at which the receiver collects it.
 //! The receiver identifies the flow by the name. An object of less than 8 bytes has no name.
-//! The receiver then takes the first flow with the same sender, receiver and length that has not arrived yet.
+//! For an object without a name, the receiver takes the first missing flow with the same sender, receiver and length.
 
 use super::orders::{Ends, Start};
 use super::report::Reporter;
@@ -96,7 +96,7 @@ pub struct Objects {
 
 impl Objects {
     /// Creates a set without endpoints. Each event wakes `waker`.
-    /// The woken thread must then call [`Self::report_events`].
+    /// The woken thread must call [`Self::report_events`].
     pub fn new(waker: Waker) -> Self {
         Self {
             endpoints: Vec::new(),
@@ -150,7 +150,7 @@ impl Objects {
     }
 
     /// Prepares a flow before its start. The receivers of the flow join the multicast group.
-    /// The network then already has routes to the receivers when the flow starts.
+    /// With prepared routes, the network knows the way to the receivers when the flow starts.
     ///
     /// # Errors
     /// The kernel rejects a call, or a host does not exist.

@@ -53,7 +53,7 @@ impl Replicas {
     /// Creates an empty set of replicated flows. Each of the `hosts` hosts listens on `port` and on the next port.
     /// `keys` is the lowest poller key of the sockets.
     pub fn new(config: RepNetConfig, hosts: usize, port: u16, keys: u64) -> Self {
-        // A client sends the last SYN of a flow within two timeouts, so a server can forget the flow afterwards.
+        // A client sends the last SYN of a flow within two timeouts. After two timeouts, a server can forget the flow.
         // Simulated servers forget flows after the same time.
         let remembered = config.waiting_list_timeout.saturating_mul(2);
         let table = || FlowTable::new(true, remembered, REMEMBERED);
@@ -194,7 +194,7 @@ impl Replicas {
         if let Some(socket) = end.and_then(|end| end.flow.socket(leg)) {
             let key = self.keys + 2 * number + leg as u64;
             // If the poller rejects the socket, the flow makes no progress.
-            // At the end of the run, the flow is then reported as failed.
+            // At the end of the run, a flow without progress is reported as failed.
             let _ = poller.add_edges(socket, key);
         }
     }

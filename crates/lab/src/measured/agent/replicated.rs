@@ -1,10 +1,10 @@
 //! One end of a replicated flow, at the client or at the server. RepNet sends the flow over one or two connections.
 //!
 //! [`Flow`] is the state machine, and the kernel provides the TCP connections.
-//! Both connections use one client port and two server ports, as in the paper (RepNet, section II-C).
+//! The two connections of a flow use one client port and two server ports, as in the paper (RepNet, section II-C).
 //! The simulator uses ports in the same way. RepNet adds no bytes to the data here.
 //!
-//! A flow of the library `repnet` uses the same state machine with other settings.
+//! The library `repnet` uses the same state machine, but not the same deadlines.
 //! In this module, only the waiting list has a deadline.
 //! The slower connection is never cut off, because its load is part of the cost of replication.
 
@@ -46,7 +46,7 @@ pub enum Progress {
     /// All bytes of the flow have arrived.
     Completed,
     /// The flow has ended at the server.
-    /// The server must remember the flow, because the other connection may still arrive.
+    /// The server must remember the flow, because its second connection may still arrive.
     Buried,
 }
 
@@ -62,7 +62,7 @@ enum Slot {
     /// The flow no longer needs the connection, but the kernel has not closed it yet.
     Draining(OwnedFd),
     /// Connection attempt that the flow no longer needs. The client resets the connection only after the handshake.
-    /// The server waits for this connection, because its addresses identify the flow.
+    /// The server waits for the second connection, because its addresses identify the flow.
     Abandoned(OwnedFd),
 }
 
@@ -324,7 +324,7 @@ impl Replicated {
     }
 
     /// Reads and discards data of a connection that the flow no longer needs, until the kernel has closed it.
-    /// The final statistics of the connection are available only afterwards.
+    /// The final statistics of the connection are available only after the kernel has closed it.
     fn drain_released(&mut self, leg: Leg, buffer: &mut [u8]) {
         let slot = &mut self.slots[leg as usize];
         let Slot::Draining(socket) = slot else {

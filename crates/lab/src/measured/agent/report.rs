@@ -25,7 +25,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Creates a reporter. The reporter sends each event to `events`, with a time of `clock`, and then wakes `waker`.
+    /// Creates a reporter. It sends each event to `events`, with a time of `clock`, and afterwards wakes `waker`.
     pub const fn new(clock: Clock, events: Sender<AgentEvent>, waker: Waker) -> Self {
         Self {
             clock,

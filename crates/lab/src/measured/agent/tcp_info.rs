@@ -47,7 +47,7 @@ fn read(socket: impl AsFd) -> Option<Vec<u8>> {
     let mut info = vec![0u8; LENGTH];
     let mut length = LENGTH as libc::socklen_t;
     // SAFETY: `info` is writable for `length` bytes, and the kernel does not write more.
-    // Both variables live through the call, and the kernel keeps no pointer to them.
+    // `info` and `length` live through the call, and the kernel keeps no pointer to them.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),

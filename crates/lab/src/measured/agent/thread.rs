@@ -28,7 +28,7 @@ use tailcut_units::{Duration, FlowId, HostId, Time};
 const EARLY: Duration = Duration::from_us(60);
 /// Poller key of the file for wake-ups.
 const WAKE: u64 = u64::MAX;
-/// Lowest poller key of listening sockets. Each host has two such keys.
+/// Lowest poller key of listening sockets. Each host has two keys of listening sockets.
 const LISTENERS: u64 = 1 << 62;
 /// Lowest poller key of connections of replicated flows.
 const REPLICAS: u64 = 1 << 61;

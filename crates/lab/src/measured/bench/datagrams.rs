@@ -29,7 +29,7 @@ const ON_LINK_US: f64 = 123.04;
 const PORT: u16 = 7_000;
 /// Size of the sockets' receive buffers in bytes, including the kernel's overhead.
 const RECEIVED: usize = 1 << 20;
-/// Number of datagrams whose delay is measured, one after the other.
+/// Number of datagrams whose delay is measured, one at a time.
 const LONE: usize = 500;
 /// Number of packets in the queue before the last packet.
 const QUEUED: usize = 100;
@@ -131,7 +131,7 @@ impl TwoHosts {
                 | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
                 | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
             setsockopt(&socket, sockopt::Timestamping, &stamps)?;
-            // This thread reads only after it has sent all datagrams. The buffer must therefore hold all of them.
+            // The sending thread reads only after it has sent all datagrams, so the buffer must hold all datagrams.
             setsockopt(&socket, sockopt::RcvBuf, &RECEIVED)?;
             socket.set_read_timeout(Some(Duration::from_secs(2)))?;
             Ok(socket)

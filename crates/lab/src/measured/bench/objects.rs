@@ -97,7 +97,7 @@ impl Transfer {
         let stopper = sender.try_clone()?;
         let count = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&count);
-        // Both threads end when the connection is shut down.
+        // The sending and the receiving thread end when the connection is shut down.
         thread::spawn(move || while sender.write_all(&[0; 1 << 16]).is_ok() {});
         thread::spawn(move || {
             let mut buffer = [0; 1 << 16];

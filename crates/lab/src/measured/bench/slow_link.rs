@@ -26,7 +26,7 @@ pub(super) struct SlowLinkNetwork {
 }
 
 impl SlowLinkNetwork {
-    /// Creates a network with `left` hosts on one side of the slow link and `right` hosts on the other side.
+    /// Creates a network with `left` hosts before the slow link and `right` hosts behind it.
     /// The hosts have links of 1 Gb/s. `round_trip_us` is the round-trip time in microseconds.
     /// `queue` is the queue limit of the slow link in packets.
     pub(super) fn new(left: u32, right: u32, round_trip_us: u32, queue: u32) -> Result<Self> {

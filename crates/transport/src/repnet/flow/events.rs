@@ -61,7 +61,7 @@ impl Flow {
         }
         let foreign = matches!(refusal, Refusal::Foreign | Refusal::Silent);
         // If no connection is left before the flow opened, the target counts as a server without RepNet.
-        // This is rule 4 of the client in `docs/repnet-wire.md`.
+        // The rule for servers without RepNet is rule 4 of the client in `docs/repnet-wire.md`.
         let last = self.leg(leg.other()) == LegState::Gone && !self.opened;
         if self.key.is_some() && (foreign || (last && refusal != Refusal::Local)) {
             self.commands.push_back(Command::Learn(false));
@@ -161,7 +161,7 @@ impl Flow {
         let received = self.counts(leg).received;
         if received < self.delivered() {
             // The application already has more bytes than this connection will ever deliver.
-            // Nothing is lost if the other connection is live, or has delivered everything.
+            // Nothing is lost if the second connection of the flow is live, or has delivered everything.
             let other_live = self.leg(leg.other()) == LegState::Live;
             if other_live || (self.peer_finished() && self.state() == State::DupConn) {
                 self.commands.push_back(Command::NoteDiverged);
@@ -247,7 +247,7 @@ impl Flow {
             true => Leaving::Confirming,
             false => Leaving::Closing,
         };
-        // Without this limit, a peer that reads nothing could keep a closed flow in memory for ever.
+        // Without `CLOSE_LIMIT`, a peer that reads nothing could keep a closed flow in memory for ever.
         self.timers.close = Some(now.saturating_add(CLOSE_LIMIT));
         self.close_when_sent(now);
     }

@@ -17,7 +17,7 @@ pub(super) struct Counts {
     pub connected: bool,
 }
 
-/// Counts of the flow.
+/// Counts of the connections and bytes of a flow.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Count {
     pub legs: [Counts; 2],

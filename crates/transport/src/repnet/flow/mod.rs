@@ -1,8 +1,8 @@
 //! One flow over two byte streams that a driver owns.
-//! This is the logic that a driver over real sockets needs in addition to sockets and buffers.
+//! A `Flow` is the logic that a driver over real sockets needs in addition to sockets and buffers.
 //!
 //! A driver reports events of the connections and calls of the application to a [`Flow`].
-//! Then the driver executes [`Command`]s until there are none.
+//! After each report, the driver executes [`Command`]s until there are none.
 //! The driver keeps the bytes: it needs the written data after position [`Flow::keep_from`].
 //! [`Flow::to_send`] returns the part that a connection has not yet received.
 //! [`Flow::received`] returns the number of new bytes for the application.
@@ -187,7 +187,7 @@ pub struct Flow {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Leaving {
     No,
-    /// All written data is sent, and then the connections are closed.
+    /// All written data is sent before the connections are closed.
     Closing,
     /// All written data is sent. The peer has ended its direction too, and the connections get time to confirm.
     Confirming,
@@ -341,7 +341,7 @@ impl Flow {
         self.count.ending
     }
     /// Returns whether both connections may still deliver copies of the same bytes.
-    /// A driver can then compare the copies.
+    /// If two copies are possible, a driver can compare them.
     pub fn is_compared(&self) -> bool {
         matches!(self.state(), State::OneConn | State::DupConn)
             || Leg::ALL
@@ -387,7 +387,7 @@ impl Flow {
     }
 
     /// Returns the number of bytes by which this connection lags behind the data of the application.
-    /// The driver may read these bytes even if the application accepts no more.
+    /// The driver may read the bytes of the lag even if the application accepts no more.
     pub fn behind(&self, leg: Leg) -> u64 {
         self.delivered().saturating_sub(self.counts(leg).received)
     }

@@ -89,7 +89,7 @@ impl Flow {
                 }
                 Action::Bury => self.commands.push_back(Command::Bury),
                 // The position of the connection starts where the archive begins.
-                // So the driver sends the archived data on this connection.
+                // The driver therefore sends the archived data on a connection that joins late.
                 Action::ReplayArchive => {}
             }
         }
@@ -189,8 +189,8 @@ impl Flow {
     }
 
     /// Returns the connection to drop: a connection that is not live, or the connection that has received fewer bytes.
-    /// If both have received equally many bytes, drops the connection to which fewer bytes were passed.
-    /// If these numbers are equal too, drops the second connection.
+    /// If both connections have received equally many bytes, drops the connection to which fewer bytes were passed.
+    /// If the numbers of passed bytes are equal too, drops the second connection.
     pub(super) fn slower(&self) -> Leg {
         let [first, second] = Leg::ALL.map(|leg| self.leg(leg) == LegState::Live);
         if !second {

@@ -8,7 +8,7 @@ use crate::repnet::hello::Rejoin;
 use crate::repnet::state::{Event, Leg, LegState, Mode, Role, State};
 use tailcut_units::{Duration, Time};
 
-/// Pause before the next attempt to rejoin, after a useless attempt. The pause doubles with each such attempt.
+/// Pause before the next attempt to rejoin, after a useless attempt. Each useless attempt doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_ms(50);
 /// Upper bound of the pause.
 const LONGEST_PAUSE: Duration = Duration::from_ms(60_000);
@@ -153,7 +153,7 @@ impl Flow {
         self.commands.push_back(Command::Open(leg));
     }
 
-    /// Starts the counts of a connection at the current position.
+    /// Starts the byte counts of a connection at the current position of the streams.
     /// The connection must deliver all later bytes of the other connection too.
     fn start_here(&mut self, leg: Leg) {
         let received = self.delivered();

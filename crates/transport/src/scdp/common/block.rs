@@ -115,7 +115,7 @@ impl Block {
     pub(crate) fn on_failure(&mut self) {
         self.state = State::Receiving;
         // `received` includes symbols that arrived during the decoding.
-        // The next attempt needs one symbol more than these.
+        // The next attempt needs one symbol more than `received`.
         self.target = self.received.max(self.target) + 1;
     }
 }

@@ -17,7 +17,7 @@ pub struct Job {
 /// Request to decode a block, of which at least one source symbol is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
-    /// Time of the request.
+    /// Time at which the decoding is requested.
     pub now: Time,
     /// Identifier for the report of the result ([`Host::decoded`](crate::scdp::Host::decoded)).
     pub job: Job,
@@ -53,7 +53,7 @@ pub enum Decoding {
 /// Decoder of blocks. If the codec needs payload, the driver provides the payload.
 /// A session calls the codec when a block has enough symbols.
 ///
-/// Encoding needs no such call, because a sender can choose the numbers of symbols before the symbols exist.
+/// Encoding needs no call, because a sender can choose the numbers of symbols before the symbols exist.
 /// While a block is being encoded, a driver may delay its repair symbols and send other symbols.
 /// The receiver accepts symbols in any order.
 pub trait Codec: core::fmt::Debug {
@@ -82,7 +82,7 @@ impl Codec for DriverCodec {
 }
 
 /// Decoding rate as a function of the number of source symbols.
-/// Between the given sizes the rate is interpolated linearly. Outside these sizes, the rate is constant.
+/// Between two given sizes the rate is interpolated linearly. Outside the given sizes, the rate is constant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodeSpeed(Vec<(u32, Rate)>);
 
@@ -95,7 +95,7 @@ impl DecodeSpeed {
     }
 
     /// Returns 1.3 Gb/s for all sizes.
-    /// This is the worst case of the software on which the SCDP paper bases its model (section V).
+    /// The rate of 1.3 Gb/s is the worst case of the software on which the SCDP paper bases its model (section V).
     pub fn paper() -> Self {
         Self(alloc::vec![(1, Rate::from_mbps(1_300))])
     }
@@ -155,7 +155,7 @@ impl ModelCodec {
     }
 
     /// Limits the codec to `cores` cores, at least 1. Each core decodes one block at a time, in order of arrival.
-    /// Without this call, the number of cores is unlimited.
+    /// If this function is not called, the number of cores is unlimited.
     pub fn on_cores(mut self, cores: u32) -> Self {
         self.cores = (0..cores.max(1)).map(|_| Reverse(Time::ZERO)).collect();
         self

@@ -35,7 +35,7 @@ pub struct ScdpHeader {
     pub syn: bool,
     /// In a pull: whether the symbol that answers this pull is the last symbol that the receiver needs.
     pub fin: bool,
-    /// In a symbol: whether the session must use `Segment::path`. Pulls of the session then use this path too.
+    /// In a symbol: whether the session must use `Segment::path`. If so, pulls of the session use the same path.
     pub pinned: bool,
     /// Number of the source block, from 0.
     pub block: u32,
@@ -96,7 +96,7 @@ pub struct CreditHeader {
     /// Whether the receiver requests an answer, because it has received nothing for too long.
     pub probe: bool,
     /// Whether the receiver has already requested all symbols that it needs.
-    /// In a group, the sender then does not wait for more credits from this receiver.
+    /// In a group, the sender does not wait for more credits from a receiver that has requested all its symbols.
     pub fin: bool,
     /// Total number of symbols that the sender may have sent so far, including pushed symbols.
     pub granted: u32,

@@ -9,7 +9,7 @@ use tailcut_units::HostId;
 pub(crate) const MAX_WINDOW: u32 = 4_096;
 
 /// Largest distance of a requested block from the receiver's first incomplete block.
-/// This distance limits the state that a sender keeps for each receiver.
+/// The limit on the distance also limits the state that a sender keeps for each receiver.
 pub(crate) const MAX_AHEAD: u32 = 65_536;
 
 /// Value that replaces the number of complete blocks, for a receiver that needs no more symbols.

@@ -1,5 +1,5 @@
 //! Receivers of the symbols of one sender.
-//! For each receiver, this module counts the symbols that the receiver has requested but not yet received.
+//! The counts of each receiver contain the symbols that it has requested but not yet received.
 //! Every symbol is sent to all receivers and uses one pull, or one credit, of each receiver.
 
 use super::limits::{ALL, MAX_AHEAD};
@@ -153,7 +153,7 @@ impl Receivers {
         let passed = first.saturating_sub(self.first) as usize;
         self.first = self.first.max(first);
         // The first symbol of a block adds an entry to the list.
-        // So the list may be shorter than the number of deleted blocks.
+        // A block without symbols has no entry, so the list may be shorter than the number of deleted blocks.
         self.sent_of.drain(..passed.min(self.sent_of.len()));
         for receiver in &mut self.all {
             let known = receiver.wanted.len();
@@ -182,7 +182,7 @@ impl Receivers {
     }
 
     /// Returns whether the sender must wait for this receiver.
-    /// This is the case if the receiver is not done, and all symbols that it has granted were sent.
+    /// The sender waits if the receiver is not done, and all symbols that the receiver has granted were sent.
     pub(crate) fn holds_up(&self, receiver: usize) -> bool {
         let receiver = &self.all[receiver];
         !receiver.is_done() && receiver.granted <= self.sent

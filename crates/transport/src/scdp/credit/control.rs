@@ -5,24 +5,24 @@
 //! - The queue is the one-way delay above the minimum of the last minute.
 //!   The controller uses the minimum delay of the latest symbols: between half a window and one window.
 //!   In slow start on paced paths, it uses fewer symbols: between an eighth and a quarter of a window.
-//!   So a delay in a host or a single burst does not count as a queue.
+//!   With the minimum of several delays, a delay in a host or a single burst does not count as a queue.
 //!   The clocks of two hosts may drift apart by several milliseconds per minute.
-//!   So the queue is at most the round trip minus the smallest round trip.
+//!   To correct the drift, the queue is at most the round trip minus the smallest round trip.
 //! - The part of the window that fills the path is `empty / (empty + queue)`.
-//!   Here `empty` is the round trip without the queue. A loss reduces the window to this part, but not below 0.3.
-//!   So a random loss costs nothing, and a full queue drains.
-//!   A loss does not change the window if the queue is below an eighth of the empty round trip.
-//!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the empty round trip.
+//!   A loss reduces the window to this part, but not below 0.3. `empty` is the round trip without queues.
+//!   A random loss without a queue therefore costs nothing, and a full queue drains.
+//!   A loss does not change the window if the queue is below an eighth of the round trip without queues.
+//!   On paced paths this limit may be higher: up to 500 us, and up to a quarter of the round trip without queues.
 //! - After a small reduction the window grows slowly.
 //!   So the average window at a given loss rate is the same as in CUBIC ([`Cubic::on_congestion`]).
 //! - If there is no queue, a limit applies to the fraction of lost symbols ([`CreditConfig::loss_by_chance`]).
 //!   Losses below the limit count as chance. Losses above the limit reduce the window to 0.7.
 //!   Exception: the smallest window has about the same fraction of lost symbols, and almost no symbol waits in a queue.
-//!   In this exceptional case, the losses still count as chance.
-//!   Then the window grows again, and shrinks only above twice this fraction of lost symbols.
+//!   If the window is at its smallest in spite of the losses, the losses still count as chance.
+//!   After losses by chance the window grows again, and shrinks only above twice the measured fraction of lost symbols.
 //! - An ECN mark, or a trimmed symbol, reduces the window to 0.8.
 //! - The window shrinks at most once per round trip.
-//! - Slow start ends when the queue is half of the empty round trip.
+//! - Slow start ends when the queue is half of the round trip without queues.
 //! - If the round trip is at least 1 ms, credits are paced.
 //!   The pace is 2 windows per round trip in slow start, and 1.25 windows after slow start.
 //!   Without pacing, a window would arrive as one burst, followed by an idle time.
@@ -45,7 +45,7 @@ const PART_IN_SLOW_START: u32 = 8;
 /// Span of the queue measurement after slow start: a window divided by this number.
 // In a shorter span, bursts and delays of hosts would count as a queue (docs/decisions/0009).
 const PART: u32 = 2;
-/// Part of the empty round trip up to which a queue does not shrink the window.
+/// Part of the round trip without queues up to which a queue does not shrink the window.
 /// A queue of this size keeps the path full in spite of small measurement errors.
 const SHORT: f64 = 0.125;
 /// Smallest part of the window that remains after a loss.
@@ -59,8 +59,8 @@ const KEPT_ON_MARK: f64 = 0.8;
 const PACE_IN_SLOW_START: f64 = 2.0;
 /// Pace of credits after slow start, in windows per round trip.
 const PACE: f64 = 1.25;
-/// Largest burst of credits: the credits that the pace gives in this time.
-/// The timers of hosts are precise enough for this time.
+/// Largest burst of credits, as the time in which the pace gives its credits.
+/// The timers of hosts are precise enough for bursts of 500 us.
 const AT_ONCE: Duration = Duration::from_us(500);
 /// Lower bound of the largest burst, in credits. With this bound, pacing needs no additional pulls (decision 0009).
 const LEAST_AT_ONCE: u32 = 4;
@@ -74,7 +74,7 @@ const CERTAIN: f64 = 3.0;
 /// Number of symbols in a trial with the smallest window.
 const TRIAL: u32 = 64;
 /// Fraction of lost symbols in a trial, divided by the fraction that counts as chance.
-/// Above this ratio, the smallest window counts as having the same losses.
+/// Above this ratio, the smallest window counts as having the same losses as a large window.
 /// At 10 % loss, 64 symbols give the fraction of lost symbols with a standard deviation of 4 %.
 const AS_MANY: f64 = 0.6;
 /// In a trial, at most one in this number of symbols may have waited in a queue.
@@ -88,7 +88,7 @@ const MOST_BY_CHANCE: f64 = 0.5;
 /// Half of the time for which a minimum delay is remembered.
 // Clocks drift apart, so an older minimum would show a queue that does not exist.
 const HALF_MEMORY: Duration = Duration::from_ms(30_000);
-/// The empty round trip is a moving average. One sample has the weight 1 / `SMOOTHING`.
+/// The round trip without queues is a moving average. One sample has the weight 1 / `SMOOTHING`.
 const SMOOTHING: f64 = 8.0;
 
 /// Returns the sender's clock for a symbol, in units of 100 ns, modulo 2^32.
@@ -158,7 +158,7 @@ pub(crate) struct Controller {
     cubic: Cubic,
     rtt: RttEstimator,
     /// Delay of the first symbol.
-    /// Other delays are differences from this delay, because the clocks are not synchronised.
+    /// The delays of later symbols are differences from the first delay, because the clocks are not synchronised.
     origin: Option<u32>,
     /// Minimum one-way delay.
     base: Least,
@@ -352,7 +352,7 @@ impl Controller {
         }
         if self.empty == 0.0 {
             // Without a measured round trip the queue is unknown.
-            // In this case a quarter of the pushed symbols may be lost without a reaction.
+            // If the queue is unknown, a quarter of the pushed symbols may be lost without a reaction.
             self.lost_first += count;
             if self.lost_first.saturating_mul(4) > granted {
                 self.close(now, number, granted, KEPT_ON_LOSS);
@@ -379,7 +379,7 @@ impl Controller {
         if !self.is_paced() {
             return part;
         }
-        // Timers of hosts and one burst may add this delay.
+        // Timers of hosts and one burst may add a delay of `AT_ONCE`.
         // The delay counts only if it is small compared with the path.
         part.max(AT_ONCE.as_secs_f64().min(2.0 * part))
     }
@@ -399,7 +399,7 @@ impl Controller {
     /// The smallest window does not overload a path by itself.
     /// Other senders shrink their windows after the same losses.
     /// The smallest window may still have about the same losses, although almost no symbol waits in a queue.
-    /// If so, a small window does not help.
+    /// If a small window has the same losses, it does not help.
     fn judge_least(&mut self, symbols: u32) {
         self.trial.all += symbols;
         if self.trial.all < TRIAL {
@@ -420,8 +420,8 @@ impl Controller {
         if number < self.recover {
             return;
         }
-        // Only credits that are given after this reduction show its effect.
-        // Until then the window does not shrink again.
+        // Only credits that are given after a reduction show its effect.
+        // Until a later credit shows the effect, the window does not shrink again.
         self.recover = granted;
         let before = self.window.cwnd;
         let congested = Congested {

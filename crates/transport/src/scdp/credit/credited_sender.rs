@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use tailcut_units::{Duration, Time};
 
 /// Number of pulls that may leave immediately after a loss, to repeat requests for stale blocks.
-/// With many losses in many open blocks, all these requests would need more pulls than symbols (docs/decisions/0010).
+/// With many losses in many open blocks, repeated requests would need more pulls than symbols (docs/decisions/0010).
 const RETELLS: u8 = 2;
 
 /// Symbols of one block that are assigned to a sender.
@@ -298,7 +298,7 @@ impl CreditedSender {
     }
 
     /// Allows `pulls` pulls to leave immediately for stale blocks.
-    /// Pulls for other reasons, and one pull after each symbol, report the other stale blocks.
+    /// Later pulls also report stale blocks, and each arrived symbol allows one more immediate pull.
     fn retell(&mut self, pulls: u8) {
         if self.has_stale {
             self.retells = self.retells.max(pulls);
@@ -326,8 +326,8 @@ impl CreditedSender {
         self.fruitless = self.fruitless.saturating_add(1);
         self.waits_since = now;
         self.probe_due = true;
-        // No symbols arrive now, so their pulls cannot repeat these requests step by step.
-        // All these requests are repeated together (docs/decisions/0010).
+        // Without arriving symbols, no pull repeats a request.
+        // All requests are repeated together (docs/decisions/0010).
         for one in &mut self.assigned {
             one.untold |= one.symbols > 0;
         }
@@ -367,7 +367,7 @@ impl CreditedSender {
         }
         self.credits.renew(now, renewed);
         self.credits.give(now, credits);
-        // The receiver may move symbols between sources without any answer from them.
+        // The receiver may move symbols between sources without any answer from the sources.
         // Each source must still reach its timeout.
         if credits > 0 || self.heard_at >= self.waits_since {
             self.waits_since = now;
@@ -408,7 +408,7 @@ impl CreditedSender {
             }
             let Some(want) = free.next() else { break };
             // A request covers all credits after the first open credit.
-            // So the requested number includes symbols of these credits that have already arrived.
+            // The number in a request therefore includes symbols that have already arrived for later credits.
             let ahead = self.credits.ahead_of(first + place as u32);
             *want = Want {
                 // `u16::MAX` marks an unused entry.

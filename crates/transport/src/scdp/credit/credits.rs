@@ -1,5 +1,5 @@
 //! Credits that a receiver has given to one sender. Each symbol contains the number of the credit that it uses.
-//! So a gap in the numbers shows a loss, and the age of a used credit is a round trip.
+//! A gap in the numbers of used credits shows a loss, and the age of a used credit is a round trip.
 
 use crate::scdp::common::limits::MAX_WINDOW;
 use alloc::collections::VecDeque;
@@ -8,7 +8,7 @@ use tailcut_units::Time;
 /// Number of later credits that must be used before a credit counts as lost (RFC 9002, section 6.1.1).
 const REORDERING: u32 = 3;
 /// Upper bound of the reordering limit. The limit doubles when a symbol arrives that had counted as lost.
-// Without this bound, only the timeout would detect losses on paths with much reordering.
+// Without an upper bound on reordering, only the timeout would detect losses on paths with much reordering.
 const MAX_REORDERING: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ pub(crate) enum Use {
 }
 
 /// Counts of the symbols that a receiver has requested from one sender, including pushed symbols.
-/// `asked` is the sum of the other counts.
+/// `asked` is the sum of all other fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
     /// Total number of requested symbols.
@@ -71,7 +71,7 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Returns the credits of a sender that pushes `pushed` symbols. These symbols use the first credits.
+    /// Returns the credits of a sender that pushes `pushed` symbols. The pushed symbols use the first credits.
     /// The age of the first credits does not measure the path.
     pub(crate) fn new(pushed: u32) -> Self {
         let mut credits = Self {
@@ -102,7 +102,7 @@ impl Credits {
     }
 
     /// Sets a new start time for the last `count` credits.
-    /// The sender already has these credits, but gets symbols for them only now.
+    /// The sender already has the last `count` credits, but gets symbols for them only now.
     pub(crate) fn renew(&mut self, now: Time, count: u32) {
         // A sender uses credits in order, so unused credits have numbers above the highest used number.
         let unused = (self.granted() - self.highest.max(self.next)).min(count) as usize;
@@ -155,8 +155,8 @@ impl Credits {
         };
         // A number without a credit is valid within this range.
         // In a group, the sender does not wait for a receiver that has requested all that it needs.
-        // But this receiver still gets the symbols of the group.
-        // The second window in this limit leaves space for the numbers of these symbols.
+        // A receiver that has requested all symbols still gets the symbols of the group.
+        // The second window in the limit leaves space for the numbers of the group's symbols.
         if place >= MAX_WINDOW * 2 {
             return Use::Nonsense;
         }
@@ -199,7 +199,7 @@ impl Credits {
 
     /// Processes the sender's report that it has used all credits before `sent`.
     /// A credit that was given before `before`, and whose symbol has not arrived, counts as lost.
-    /// Returns the number of these credits.
+    /// Returns the number of credits that are lost for this reason.
     pub(crate) fn on_status(&mut self, sent: u32, before: Time) -> u32 {
         // A faulty sender may report credits that it does not have, so the number is limited.
         let sent = sent.min(self.granted());

@@ -39,7 +39,8 @@ impl<C: Codec> Host<C> {
     }
 
     /// Reports that the application has read `bytes` more bytes of the reported blocks of an object.
-    /// The host then requests blocks that the window excluded ([`Delivery::Blocks`](crate::scdp::Delivery::Blocks)).
+    /// After this call, the host requests blocks that the application's window excluded before.
+    /// The window is a field of [`Delivery::Blocks`](crate::scdp::Delivery::Blocks).
     pub fn consume(&mut self, now: Time, flow: FlowId, bytes: u64) {
         if let Some(&key) = self.table.register.incoming.get(&flow)
             && let Some(receiver) = self.table.receivers.get_mut(key)
@@ -79,7 +80,7 @@ impl<C: Codec> Host<C> {
 
     /// Sets the first number for flows that this host receives after this call. The host itself numbers these flows.
     /// [`Event::Opened`](crate::Event::Opened) reports each number with the origin of the flow.
-    /// Without this call, a flow keeps the number from its sender, and independent senders may use the same number.
+    /// By default, a flow keeps the number from its sender, and independent senders may use the same number.
     pub fn name_incoming(&mut self, first: FlowId) {
         self.table.directory.name_incoming(first);
     }
@@ -93,7 +94,7 @@ impl<C: Codec> Host<C> {
     /// Turns the delay of pulls on or off.
     /// While the delay is on, even pulls that could leave immediately wait in the queue.
     /// A driver turns the delay on while it passes several segments that arrived together.
-    /// Then one pull gives the credits for all these segments.
+    /// With the delay, one pull gives the credits for all segments that arrived together.
     /// The waiting pulls leave with the next [`on_timeout`](Transport::on_timeout).
     pub fn hold_pulls(&mut self, is_held: bool) {
         self.pulls.hold(is_held);

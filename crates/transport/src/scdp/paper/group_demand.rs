@@ -1,9 +1,9 @@
 //! Demand of a group of receivers. Every symbol is sent to all receivers.
 //! So the sender waits until each receiver that is not done has a pull pending (SCDP paper, section IV-D).
-//! Each of these pulls may be for any block. So no receiver gets more symbols than it has pulled.
+//! Each pending pull may be for any block. So no receiver gets more symbols than it has pulled.
 //!
 //! The symbol belongs to the lowest block of which a receiver has requested more symbols than were sent.
-//! Receivers that already have this block cannot use the symbol.
+//! Receivers that already have the lowest block cannot use its symbol.
 
 use crate::scdp::common::header::ScdpHeader;
 use crate::scdp::common::receivers::Receivers;

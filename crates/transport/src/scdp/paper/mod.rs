@@ -1,17 +1,18 @@
 //! Paper mode: a fixed window of symbols, for switches that trim and have priorities (SCDP paper, section IV).
 //!
 //! - The sender pushes a window of source symbols, with SYN, the options and the highest priority.
-//!   After that, it sends symbols of a block when the receiver's count of pulls for the block grows.
+//!   After the window, the sender sends symbols of a block when the receiver's count of pulls for the block grows.
 //!   Source symbols come first, then repair symbols. A session moves to a lower class when it has sent more bytes.
 //!   The answer to a pull with FIN has the highest class.
 //! - While the receiver needs symbols, it keeps a window of requested symbols pending.
 //!   The interface queues and paces all pulls.
 //! - One to many (section IV-D): the sender multicasts a symbol.
-//!   Before this, every receiver that is not done must have a pull pending. Each receiver finishes independently.
+//!   Before each symbol, every receiver that is not done must have a pull pending.
+//!   Each receiver finishes independently.
 //!   The host reports receivers that delay the others, and the application decides how to continue.
 //! - Many to one (section IV-E): the senders send disjoint sets of symbols, and each sender pushes a window.
 //!   The receiver pulls from the senders in turn.
-//!   If a sender is late for too long, the receiver does not pull from it until one of its packets arrives.
+//!   If a sender is late for too long, the receiver does not pull from the sender until one of its packets arrives.
 //!
 //! Deviations:
 //! - The receiver counts pulls for each block, as the text of section IV-A requires.
@@ -27,7 +28,7 @@
 //!   The symbol belongs to the lowest block that one of the receivers needs.
 //!   If the symbol belonged to another block, two receivers could wait for each other.
 //!   One receiver has lost a symbol of a block, and the other receiver waits for the next block.
-//!   So a pull contains two more counts: the pulls for all blocks, and the blocks that the receiver has completely.
+//!   A pull contains two counts that the paper lacks: the pulls for all blocks, and the receiver's complete blocks.
 //!   A receiver that gets a symbol without a request sends one more pull.
 //! - At a timeout, the sender sends one symbol to each receiver that is not done.
 //!   At a timeout, the receiver treats all requested symbols as lost. It requests one symbol.

@@ -44,7 +44,7 @@ pub(crate) struct Source {
     /// Total number of pulls so far.
     pulls: u32,
     /// In a group: number of pending symbols, pushed and pulled. A symbol may be of any block that a receiver needs.
-    /// `None` if all symbols are for this receiver. In this case, only symbols of open blocks count.
+    /// `None` if all symbols are for this receiver, so that only symbols of open blocks count.
     to_group: Option<u32>,
     /// Requests for each open block, starting with the first open block.
     blocks: VecDeque<Requests>,
@@ -146,7 +146,7 @@ impl Source {
         let sent = requests.pushed.saturating_add(requests.asked);
         let asked = (requests.asked, sent > self.share.of_first(k));
         self.waits_since = now;
-        // In a group, an earlier pull may still be unused. This pull then serves the new request too.
+        // In a group, an earlier pull may still be unused. An unused pull also serves the new request.
         if self.to_group.is_none() || self.lacks_pull() {
             self.pull();
         }

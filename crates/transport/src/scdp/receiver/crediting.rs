@@ -31,7 +31,7 @@ impl Receiver {
     }
 
     /// Returns the number of credits in the last pull.
-    /// The pull queue reserves time for these credits, because the requested symbols will use the host's link.
+    /// The pull queue reserves time for the credits of a pull, because the requested symbols will use the host's link.
     pub(crate) fn last_credits(&self) -> u32 {
         self.last_credits
     }
@@ -350,7 +350,7 @@ impl Receiver {
         };
         let room = window.saturating_sub(self.lines[at].credits.in_flight() + credits);
         // The window may grow only while it limits the receiver.
-        // The window counts as full if it admits less than a batch, because then no pull leaves (`has_room`).
+        // A window that admits less than a batch counts as full, because no pull leaves for so few symbols.
         let limited = is_held && (room < batch || credits >= paced);
         let first = self.first;
         let header = self.lines[at].pull(now, first, (credits, renewed, limited));

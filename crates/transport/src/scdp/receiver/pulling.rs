@@ -88,7 +88,7 @@ impl Receiver {
     }
 
     /// Returns the block and the source for a request that replaces a late symbol.
-    /// This function is for sessions with several sources, after all needed symbols have been requested.
+    /// Late symbols are replaced in sessions with several sources, after all needed symbols have been requested.
     #[inline(never)]
     fn find_overdue(&self, now: Time) -> Option<(usize, usize)> {
         let judge = self.judge(now)?;
@@ -193,7 +193,7 @@ impl Receiver {
     }
 
     /// Returns a pull for each source with pending symbols, when all blocks have enough symbols. Only decoding remains.
-    /// The pulls report that these symbols are not needed.
+    /// The pulls report that the pending symbols are not needed.
     pub(crate) fn enough(&mut self) -> Vec<Segment> {
         let receives = |block: &Block| block.state == State::Receiving;
         if self.has_unopened() || self.blocks.iter().any(receives) {

@@ -24,7 +24,7 @@ pub(super) struct Reader {
     /// Complete blocks that are not yet reported to the application.
     news: VecDeque<BlockRange>,
     /// For each block: number of symbols that arrived for a group while the window did not admit the block.
-    /// The sender counts these symbols as sent.
+    /// The sender counts symbols that the receiver's window did not admit as sent.
     missed: BTreeMap<u32, u32>,
     /// Position of the source that sent an unrequested symbol. This source waits for an answer.
     asks: Option<usize>,
@@ -143,8 +143,8 @@ impl Receiver {
     }
 
     /// Records that a source sent a symbol of a block that needs no symbols.
-    /// This receiver may expect no other symbols, because the application reads slowly or decoding takes long.
-    /// The source may then have had a timeout and need an answer.
+    /// This receiver may expect no further symbols, because the application reads slowly or decoding takes long.
+    /// A source without requests may have had a timeout and need an answer.
     #[inline]
     pub(super) fn note_question(&mut self, from: usize, to_group: bool) {
         if self.has_reader() && !to_group {
@@ -156,7 +156,7 @@ impl Receiver {
     }
 
     /// Counts symbols of the newly opened block at `place`.
-    /// These symbols were sent to the group while the window did not admit the block.
+    /// The counted symbols were sent to the group while the window did not admit the block.
     pub(super) fn count_missed(&mut self, place: usize) {
         let number = self.first + place as u32;
         let missed = self.reader.as_mut().map(|reader| &mut reader.missed);

@@ -36,12 +36,12 @@ pub struct Ack {
     /// Payload bytes of a full segment.
     pub mss: u64,
     /// Whether the window may grow. The window may not grow during recovery or on a marked ACK (RFC 3168).
-    /// Also, the sender must be limited by the window, and not by the application or the NIC (RFC 9438, 5.8; RFC 7661).
+    /// The window, and not the application or the NIC, must limit the sender (RFC 9438, 5.8; RFC 7661).
     pub may_grow: bool,
     /// Largest number of bytes that one ACK adds in slow start (the limit L of RFC 3465).
     /// The limit is two segments, or one segment after a timeout.
     /// With `u64::MAX` all acknowledged bytes count, as in Linux.
-    /// Bytes above `ssthresh` then count for congestion avoidance.
+    /// With `u64::MAX`, bytes above `ssthresh` count for congestion avoidance.
     pub slow_start_limit: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
@@ -97,7 +97,7 @@ pub trait CongestionControl: Debug + Send {
     fn on_loss(&mut self, window: &mut Window, congested: &Congested);
     /// Handles the first expiry of the retransmission timer since data was acknowledged.
     /// The sender does not call this during recovery, because `on_loss` has already handled that loss.
-    /// This call sets `ssthresh`. The sender then sets `cwnd` to one segment.
+    /// The controller sets `ssthresh`. After this call, the sender sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested);
     /// Handles an ACK with ECN-Echo outside recovery. The sender calls this at most once per window, after `on_ack`.
     /// By default a mark counts as a loss (RFC 3168, 6.1.2).

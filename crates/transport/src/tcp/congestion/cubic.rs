@@ -4,7 +4,7 @@
 //! - There is no HyStart++ (RFC 9406; [`super::HyStart`] is Linux's older HyStart).
 //! - A spurious reduction of the window is not undone (4.9).
 //! - If the window is not the limit for some time, the epoch ends, and the next epoch starts with the current window.
-//!   The RFC (5.8) only requires that such a time does not count.
+//!   The RFC (5.8) only requires that a time without a limiting window does not count.
 //! - After a timeout the window grows towards the old `w_max`.
 //!   The RFC (4.8) starts with K = 0 and the current window instead.
 
@@ -85,7 +85,7 @@ impl Cubic {
     fn back_off(&mut self, window: &mut Window, congested: &Congested, kept: f64) {
         let cwnd = window.cwnd as f64 / congested.mss as f64;
         // Fast convergence (4.7): a flow that backs off below its old maximum probably has a new competitor.
-        // So the flow's new maximum is lower than its current window.
+        // With fast convergence, the flow's new maximum is lower than its current window.
         self.w_max = if cwnd < self.w_max {
             cwnd * (1.0 + kept) / 2.0
         } else {
@@ -156,7 +156,7 @@ impl CongestionControl for Cubic {
         self.on_congestion(window, congested, BETA);
     }
 
-    /// Sets `ssthresh` as for a loss (4.8). The sender then sets `cwnd` to one segment.
+    /// Sets `ssthresh` as for a loss (4.8). After this call, the sender sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, congested: &Congested) {
         self.back_off(window, congested, BETA);
     }

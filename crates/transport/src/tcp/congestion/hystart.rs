@@ -16,11 +16,11 @@
 //!
 //! A coarse clock counts ticks. A round-trip time is the number of ticks that have begun in it, at least one.
 //! If round trips are shorter than a tick, half of the minimum is zero ticks.
-//! Then the first ACK of any window of at least 16 segments ends slow start.
+//! With zero ticks, the first ACK of any window of at least 16 segments ends slow start.
 //!
 //! Deviations
 //! - Linux 2.6.39 to 5.5 use milliseconds, with an eighth of a millisecond for round trips.
-//!   In these versions the train must last more than half of the round trip, and the margin is 4 to 16 ms.
+//!   In Linux 2.6.39 to 5.5 the train must last more than half of the round trip, and the margin is 4 to 16 ms.
 //!   The nearest setting here is a clock of 1 ms.
 //! - The assumed rate of the sender is two windows per round trip.
 //!   Linux assumes the same while the window is below half of `ssthresh`.

@@ -201,7 +201,7 @@ impl CongestionControl for LinuxCubic {
     }
 
     /// Shifts the epoch by the time in which nothing was in flight (`CA_EVENT_TX_START`).
-    /// So the window does not grow for the idle time.
+    /// After the shift of the epoch, the window does not grow for the idle time.
     fn on_sent(&mut self, now: Time, end: u64, _again: bool) {
         if self.una >= self.high
             && let Some(epoch) = self.epoch

@@ -1,7 +1,7 @@
 //! NewReno: the window of RFC 5681 with slow start, congestion avoidance, and halving after a loss.
 //!
 //! Deviation: the window grows by acknowledged bytes, not by ACKs (RFC 3465 with L = 2 segments).
-//! So delayed ACKs do not slow the growth.
+//! With counted bytes, delayed ACKs do not slow the growth of the window.
 
 use super::control::{Ack, Congested, CongestionControl, Window};
 

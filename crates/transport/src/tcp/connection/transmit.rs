@@ -41,7 +41,7 @@ impl Connection {
         }
         // RFC 3168, 6.1.5: retransmissions are not ECN-capable.
         // But switches for DCTCP may drop segments that are not ECN-capable.
-        // So all data of DCTCP is ECN-capable (as in Linux).
+        // All data of DCTCP is therefore ECN-capable (as in Linux).
         let capable = match self.ecn {
             Negotiated::NoEcn => false,
             Negotiated::Classic => !again,

@@ -37,7 +37,7 @@ pub(super) struct Episode {
     pub(super) probe: Probe,
 }
 
-/// Counts of the segments in flight.
+/// Bytes and segments in flight, by their state.
 #[derive(Default, Debug)]
 pub(super) struct Counts {
     /// Bytes that SACK blocks report.

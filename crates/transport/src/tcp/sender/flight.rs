@@ -1,5 +1,5 @@
 //! Segments that were sent and not acknowledged, with the time of the last transmission of each.
-//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses these times to decide which segments are lost.
+//! Linux calls this list the retransmission queue. RACK (RFC 8985) uses the times to decide which segments are lost.
 //!
 //! Deviation: a SACK block that covers only a part of a segment does not report the segment.
 //! Receivers here report whole segments.
@@ -29,7 +29,8 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     /// One past the last offset (below 2^60), with the flags in the upper bits. A FIN uses one offset.
-    /// Both share one word, because large simulations have millions of segments in flight. A segment needs 16 bytes.
+    /// The offset and the flags share one word, because large simulations have millions of segments in flight.
+    /// A segment needs 16 bytes.
     end_and_marks: u64,
     /// Time at which the segment was sent last.
     pub(super) at: Time,
@@ -149,7 +150,7 @@ impl Flight {
     /// A segment also sets the timer if one segment is in flight and the probe timer runs.
     /// The probe timer includes the delay of an ACK, which is needed only for a single segment.
     /// With more segments in flight a transmission only moves the probe to a later time.
-    /// `on_other_timer` computes this time when the timer expires.
+    /// `on_other_timer` computes the later time when the timer expires.
     #[inline]
     pub(super) fn sets_timer_next(&self) -> bool {
         match self.segments.len() {

@@ -18,7 +18,7 @@ impl Sender {
             self.duplicate_acks = 0;
             self.limited_bytes = 0;
             // RFC 6582, 3.2, step 3, option 1: after a full ACK little may be in flight.
-            // A window of `ssthresh` would then release a burst.
+            // After a full ACK, a window of `ssthresh` would release a burst.
             // With SACK, `pipe` has kept the bytes in flight near `ssthresh`.
             self.window.cwnd = if config.sack {
                 self.window.ssthresh
@@ -34,7 +34,7 @@ impl Sender {
             return true;
         }
         // This is a partial ACK, so the next segment is lost too. The window shrinks by the acknowledged bytes.
-        // Then the window grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
+        // After a partial ACK, the window grows by one segment for the retransmission (RFC 6582, 3.2, step 3).
         self.resend_first = true;
         self.window.cwnd = self.window.cwnd.saturating_sub(acked);
         if acked >= mss {
@@ -50,7 +50,7 @@ impl Sender {
         self.burst_left = 0;
         if self.recovering {
             // Each duplicate ACK shows that a segment has left the network (RFC 5681, 3.2, step 4).
-            // With SACK, `pipe` already includes such segments.
+            // With SACK, `pipe` already accounts for segments that have left the network.
             if !config.sack {
                 self.window.cwnd += u64::from(config.mss);
             }
@@ -65,7 +65,8 @@ impl Sender {
             return;
         }
         // After a timeout, duplicate ACKs for segments that were sent again show no new loss.
-        // Without SACK, an ACK of exactly `recover` may be such a duplicate (RFC 6582, 3.2; RFC 6675, 5).
+        // Without SACK, an ACK of exactly `recover` may be a duplicate for a repeated segment (RFC 6582, 3.2;
+        // RFC 6675, 5).
         // Before the first loss `recover` is 0, and `una` may be 0 too.
         let past = self.una > self.recover || (config.sack && self.una == self.recover);
         if past || self.recover == 0 {
@@ -107,7 +108,7 @@ impl Sender {
                 config.duplicate_ack_threshold,
             );
         } else {
-            // The duplicate ACKs show that these segments have left the network (RFC 5681, 3.2, step 3).
+            // Each duplicate ACK shows that one segment has left the network (RFC 5681, 3.2, step 3).
             let left_network = u64::from(config.duplicate_ack_threshold) * u64::from(config.mss);
             self.window.cwnd += left_network;
         }

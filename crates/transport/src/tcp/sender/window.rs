@@ -45,7 +45,7 @@ impl Sender {
 
     /// Returns the congestion event for the controller.
     /// `in_flight` is the FlightSize of RFC 5681, limited to the window.
-    /// Without this limit a loss could raise the window.
+    /// If `in_flight` were not limited to the window, a loss could raise the window.
     /// Bytes that SACK blocks report still count as sent and not acknowledged.
     /// At the end of a recovery, more bytes may be in flight than the window admits.
     pub(super) fn congested(&self, now: Time, config: &TcpConfig) -> Congested {
@@ -67,7 +67,7 @@ impl Sender {
         if self.recovering {
             // The recovery has already reduced `ssthresh` for this loss.
             // Duplicate ACKs have released segments, which also count as bytes in flight.
-            // So the bytes in flight do not measure the network. But they are an upper bound (RFC 5681, 3.1).
+            // With released segments, the bytes in flight are only an upper bound (RFC 5681, 3.1).
             let flight = self.nxt - self.una;
             let most = (flight / 2).max(2 * u64::from(config.mss));
             self.window.ssthresh = self.window.ssthresh.min(most);

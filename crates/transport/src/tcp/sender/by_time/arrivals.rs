@@ -22,7 +22,7 @@ impl Sender {
                 continue;
             }
             // The ACK number or the second block may cover the first block.
-            // The first block then reports data that arrived twice (RFC 2883, 4).
+            // A first block below the ACK number or the second block reports data that arrived twice (RFC 2883, 4).
             let covered = |(from, to): (u64, u64)| from <= start && end <= to;
             let twice = place == 0 && (end <= input.ack || ranges[1].is_some_and(covered));
             if twice && !self.on_twice((start, end), news, episode, config) {
@@ -209,7 +209,7 @@ impl Sender {
             self.on_round_trip(rtt, flight, config);
         }
         // A block for data that was sent after the first segment does not restart the timer.
-        // If such a block restarted the timer, the timer would never expire while blocks arrive.
+        // If a block for later data restarted the timer, the timer would never expire while blocks arrive.
         let first = flight.segments.front();
         let older = |at: Time| first.is_some_and(|first| at < first.at);
         news.sets_timer = news.advances || news.first_sacked.is_some_and(older);

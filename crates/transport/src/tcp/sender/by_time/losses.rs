@@ -44,7 +44,7 @@ impl Sender {
             let newer = (sent.at, end) >= episode.rack.newest;
             if newer && !sent.has(Mark::EVER_RESENT) {
                 // Later segments were first sent after this segment.
-                // So the later segments are also newer, even if they were sent again.
+                // Segments that were first sent later are also newer, even if they were sent again.
                 break;
             }
             if newer || waits || sent.has(Mark::SACKED) {

@@ -223,7 +223,8 @@ impl Sender {
     /// Undoes a reduction after a partial ACK (`tcp_try_undo_partial`).
     /// The ACK answers an original segment and not its retransmission.
     /// An ACK of the original segment shows that the segment was late and not lost.
-    /// Returns `true` if retransmissions are in flight. The undo then waits, and no further segment may count as lost.
+    /// Returns `true` if retransmissions are in flight.
+    /// With `true`, the undo waits, and no further segment counts as lost.
     fn undo_partly(
         &mut self,
         news: &News,
@@ -273,7 +274,7 @@ impl Sender {
     }
 
     /// Handles an ACK after a timeout (`tcp_process_loss`). F-RTO (RFC 5682, 3.1) sends new data first.
-    /// The timeout was spurious if the ACK reports this data, or segments that were not sent again.
+    /// The timeout was spurious if the ACK reports new data, or segments that were not sent again.
     fn on_ack_after_timeout(
         &mut self,
         news: &News,
