@@ -275,6 +275,35 @@ async fn a_replica_port_that_says_nothing_costs_a_flow_the_fallback_delay_once()
 }
 
 #[tokio::test]
+async fn a_client_that_leaves_the_replica_port_ends_its_connections_and_resets_none()
+-> io::Result<()> {
+    for by in ["fallback delay", "leg deadline", "cancelled connect"] {
+        let (own, other) = neighbours().await?;
+        let port = own.local_addr()?.port();
+        let mut slow = settings(Mode::RepFlow, Pairing::Hello);
+        slow.flow.fallback_delay = (by == "fallback delay").then_some(Duration::from_millis(30));
+        if by == "leg deadline" {
+            slow.flow.leg_deadline = Duration::from_millis(30);
+        }
+        let connector = Connector::new(slow).expect("valid settings");
+        let flow = tokio::spawn(async move { connector.connect("127.0.0.1", port).await });
+        // This server is too slow: it has read both hellos, and has sent no banner yet.
+        let mut legs = [other.accept().await?.0, other.accept().await?.0];
+        for leg in &mut legs {
+            leg.read_exact(&mut [0; 32]).await?;
+        }
+        if by == "cancelled connect" {
+            flow.abort();
+        }
+        for leg in &mut legs {
+            let end = leg.read(&mut [0; 1]).await;
+            assert!(matches!(end, Ok(0)), "{by}: {end:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_cancelled_accept_loses_no_flow_and_a_cancelled_connect_leaves_none() -> io::Result<()> {
     let settings = settings(Mode::RepFlow, Pairing::Hello);
     let listener = listen(settings).await?;

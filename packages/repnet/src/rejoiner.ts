@@ -79,9 +79,9 @@ export class Rejoiner implements HelloOutcome {
     const flow = this.#flow;
     // No call waits for this connection, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
-    flow.expectRejoin(leg);
+    flow.messages.expectRejoin(leg);
     const hello = new ClientHello(leg, flow.id, this);
-    const rejoin = { message: ++this.#message, sent: flow.outbound.written, received: flow.delivered };
+    const rejoin = { message: ++this.#message, sent: flow.outbound.written, received: flow.inbound.delivered };
     hello.send(leg, { mode: 'repflow', rejoin });
     this.#timer = setTimeout(
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),
@@ -91,7 +91,7 @@ export class Rejoiner implements HelloOutcome {
 
   #again(): void {
     this.#later = undefined;
-    if (this.#flow.state !== 'ENDED') this.#flow.watch();
+    if (this.#flow.state !== 'ENDED') this.#flow.messages.watch();
   }
 
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {

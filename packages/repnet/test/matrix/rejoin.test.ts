@@ -53,6 +53,27 @@ test('a connection that settled on one leg has two again for the message after i
   assert.equal(arena.accepted.length, 1);
 });
 
+test('a second leg that fails while the connection is idle is replaced, although no byte moves', async (t) => {
+  const arena = await Arena.open(t, {
+    ...settings,
+    onConnection: (socket) => void socket.pipe(socket),
+    // The first attempts to rejoin fail.
+    path: { admit: (_leg, index) => (index === 2 || index === 3 ? 'reset' : 'pass') },
+  });
+  const rejoined = new Rejoined(t);
+  const sink = new Sink(arena.connect());
+  sink.socket.write(pattern(LONG));
+  await sink.until(LONG);
+  await rejoined.now();
+  assert.equal(arena.path.legs.length, 5);
+  newest(arena).reset();
+  await arena.path.leg(5);
+  await rejoined.now();
+  sink.socket.end('goodbye');
+  await sink.untilClose();
+  assert.equal(sink.text().slice(LONG), 'goodbye');
+});
+
 test('a message survives the loss of the leg that carried the connection until then', async (t) => {
   const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });
   const rejoined = new Rejoined(t);
