@@ -170,11 +170,10 @@ impl Core {
         }
         let counters = self.around.counters.clone();
         counters.0.live.down();
-        if self.counted.paired {
-            match self.flow.fresh(Leg::Second) > self.flow.fresh(Leg::First) {
-                true => counters.0.won_second.up(),
-                false => counters.0.won_first.up(),
-            }
+        match self.winner() {
+            Some(Leg::First) => counters.0.won_first.up(),
+            Some(Leg::Second) => counters.0.won_second.up(),
+            None => {}
         }
         self.app.ended = true;
         for leg in Leg::ALL {

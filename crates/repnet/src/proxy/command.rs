@@ -26,7 +26,10 @@ REPNET_* variables are the defaults of routes.
 SIGTERM stops accepting and lets open flows finish. SIGHUP, or a change of the file of --config or of a
 certificate, reads the configuration again. If it has an error, the present configuration stays.
 
+--listen and --to make one route with the name flows. It is behind a client, unless --replicate is in.
+
 Examples:
+  tailcut proxy repnet --listen 8379 --to 10.1.2.3:7379
   tailcut proxy repnet --route name=redis,listen=0.0.0.0:7379,to=127.0.0.1:6379,replicate=in
   tailcut proxy repnet --route name=redis,listen=8379,to=10.1.2.3:7379,replicate=out
   tailcut proxy repnet --config /etc/tailcut/proxy.toml --check")]
@@ -36,13 +39,22 @@ Examples:
 /// Flags of `tailcut proxy repnet`.
 #[derive(Args, Debug)]
 #[command(
-    mut_arg("config", |flag| flag.required_unless_present("route")),
+    mut_arg("config", |flag| flag.required_unless_present_any(["route", "listen"])),
     mut_arg("admin", |flag| Flags::admin_help(flag, DEFAULT_ADMIN))
 )]
 pub struct Repnet {
     /// One more route, in addition to the routes of the file; may be given again
     #[arg(long, value_name = "ROUTE")]
     route: Vec<String>,
+    /// Listener of one route without a name: a short form of --route
+    #[arg(long, value_name = "HOST:PORT", requires = "to")]
+    listen: Option<String>,
+    /// Target of the route of --listen
+    #[arg(long, value_name = "HOST:PORT", requires = "listen")]
+    to: Option<String>,
+    /// Side of the route of --listen that is replicated: out, behind a client, or in, in front of a server
+    #[arg(long, value_name = "SIDE", requires = "listen", default_value = "out")]
+    replicate: String,
     #[command(flatten)]
     flags: Flags,
 }
@@ -52,9 +64,24 @@ pub struct Repnet {
 /// # Errors
 /// A value in the configuration that is not allowed, or an address that cannot be listened on.
 pub fn execute(command: &ProxyCommand) -> Result<()> {
-    let ProxyCommand::Repnet(Repnet { route, flags }) = command;
+    let ProxyCommand::Repnet(Repnet {
+        route,
+        listen,
+        to,
+        replicate,
+        flags,
+    }) = command;
     run::<Proxy>(flags, || {
         let mut draft = flags.draft()?;
+        if let (Some(listen), Some(to)) = (listen, to) {
+            let keys = [
+                ("name", "flows"),
+                ("listen", listen),
+                ("to", to),
+                ("replicate", replicate),
+            ];
+            draft.route(keys, true);
+        }
         for (number, text) in (1..).zip(route) {
             add_route(&mut draft, text, number)?;
         }
