@@ -150,6 +150,7 @@ impl Connector {
 
     /// Probes the replica port that belongs to `port` of `host`. Returns whether a RepNet server answers.
     /// After `true`, even the first flow to the target is replicated.
+    /// A target that accepts no connection on either port is down, and nothing is learned from it.
     ///
     /// # Errors
     /// The name has no address.
@@ -157,8 +158,11 @@ impl Connector {
         let mut capable = false;
         for service in lookup_host((host, port)).await? {
             let at = replica(service, &self.0.settings.flow);
-            let found = probe(at, self.0.settings.flow.leg_deadline).await;
-            lock(&self.0.capabilities).learn(clock::now(), at, found);
+            let within = self.0.settings.flow.leg_deadline;
+            let found = probe(at, within).await;
+            if found || accepts(service, within).await {
+                lock(&self.0.capabilities).learn(clock::now(), at, found);
+            }
             capable |= found;
         }
         Ok(capable)
@@ -446,6 +450,12 @@ async fn plain(addresses: &[SocketAddr], liveness: &Liveness) -> io::Result<TcpS
     let stream = net::TcpStream::connect(addresses).await?;
     liveness.apply(&stream);
     Ok(TcpStream::plain(stream, liveness))
+}
+
+/// Returns whether a program accepts connections at this address.
+async fn accepts(service: SocketAddr, within: Duration) -> bool {
+    let connected = tokio::time::timeout(within, net::TcpStream::connect(service)).await;
+    matches!(connected, Ok(Ok(_)))
 }
 
 /// Probes a replica port. Returns whether a RepNet server answers.

@@ -257,6 +257,23 @@ async fn a_target_that_refuses_both_ports_is_down_and_the_first_flow_after_its_r
 }
 
 #[tokio::test]
+async fn a_probe_of_a_target_that_is_down_does_not_stop_replication_after_its_start()
+-> io::Result<()> {
+    let settings = settings(Mode::RepFlow, Pairing::Hello);
+    let connector = Connector::new(settings).expect("valid settings");
+    let first = listen(settings).await?;
+    let address = first.local_addr()?;
+    let port = address.port();
+    drop(first);
+    assert!(!connector.probe("127.0.0.1", port).await?);
+    let second = TcpListener::bind_with(address, settings, Counters::new()).await?;
+    let (stream, accepted) = tokio::join!(connector.connect("127.0.0.1", port), second.accept());
+    assert!(stream?.is_replicated());
+    accepted?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_replica_port_that_says_nothing_costs_a_flow_the_fallback_delay_once() -> io::Result<()> {
     let (own, other) = neighbours().await?;
     let port = own.local_addr()?.port();
