@@ -54,6 +54,8 @@ export class Flow implements LegOwner {
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
   #held: Error | undefined;
+  /** Failure of the last connection, while a connection that replaces it is on its way. */
+  #lost: { index: 0 | 1; error: Error } | undefined;
   #error: Error | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #confirm: NodeJS.Timeout | undefined;
@@ -277,8 +279,48 @@ export class Flow implements LegOwner {
       this.legUnusable(index, error, 'leg_failed');
       return;
     }
+    // A connection that replaces this one may have reached the server, and then carries the flow alone.
+    if (this.state === 'CHOSEN' && this.messages.secondLegs?.isReplacing(index)) {
+      this.#lost ??= { index, error };
+      return;
+    }
     this.messages.giveUpRejoin();
     this.#dispatch('leg_failed', index, error);
+  }
+
+  /** Returns whether a replacement that was opened at this activity may become a part of the flow. */
+  takesReplacement(activity: number): boolean {
+    return this.state !== 'ENDED' && !this.inbound.ended && !this.outbound.ending && this.messages.activity === activity;
+  }
+
+  /**
+   * Adds a connection that has replaced a slower one at the server.
+   * @returns whether it carries the flow alone, because the other connection has failed in the meantime.
+   * Otherwise the caller reports that the connection is established
+   */
+  legReplaced(leg: Leg): boolean {
+    const { index } = leg;
+    if (this.status[(1 - index) as 0 | 1] === 'live') {
+      this.messages.legReplaced(leg);
+      return false;
+    }
+    const slower = this.legs[index];
+    this.#lost = undefined;
+    this.adopt(leg);
+    leg.received = this.inbound.delivered;
+    counters.legs.established++;
+    this.host?.legAttached(leg);
+    countDrop('behind');
+    publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason: 'behind', error: undefined }));
+    slower?.reset();
+    return true;
+  }
+
+  /** Called when a connection that should replace a slower one could not do so. */
+  replacementFailed(): void {
+    const lost = this.#lost;
+    this.#lost = undefined;
+    if (lost) this.#dispatch('leg_failed', lost.index, lost.error);
   }
 
   legClosed(leg: Leg): void {

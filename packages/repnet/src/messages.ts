@@ -81,14 +81,23 @@ export class Messages implements Watched {
         secondLegs.wasUseful();
         return true;
       }
-      secondLegs.wasUseless();
-      this.#dispatch('leg_failed', index, 'behind');
+      secondLegs.replace(index);
+      return true;
     }
     const carrier = firstLive(flow);
     if (this.state !== 'CHOSEN' || !carrier) return true;
     const index = (1 - carrier.index) as 0 | 1;
     if (flow.status[index] === 'gone') secondLegs.start(index);
     return true;
+  }
+
+  /**
+   * Adds a connection that has replaced a slower one at the server. The slower one is dropped here, too, if it is open.
+   * The other connection carries the flow.
+   */
+  legReplaced(leg: Leg): void {
+    if (this.#flow.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, 'behind');
+    this.expectRejoin(leg);
   }
 
   /** Adds a second connection to a client's idle flow. It carries the next bytes, too, as soon as it is established. */

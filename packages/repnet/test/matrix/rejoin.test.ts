@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import repnet from 'repnet';
 import { decodeBanner, decodePreamble, encodePreamble, VERSION } from '../../src/wire';
 import { Arena, type ArenaOptions, pattern, Sink } from '../harness/arena';
@@ -139,6 +139,65 @@ test('a leg that is behind when the connection is idle gives its place to a new 
   await sink.untilClose();
   assert.equal(sink.text(), 'onetwo');
 });
+
+/** Opens a flow whose second leg is behind, and whose client has begun to replace this leg. */
+async function replacing(
+  t: TestContext,
+  path: ArenaOptions['path'],
+): Promise<{ arena: Arena; sink: Sink; a: ChaosLeg; b: ChaosLeg; c: ChaosLeg }> {
+  const arena = await Arena.open(t, { ...settings, path, onConnection: (socket) => void socket.pipe(socket) });
+  const sink = new Sink(arena.connect());
+  sink.socket.write('one');
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await arena.paired();
+  await Promise.all([a.down.until(32 + 3), b.down.until(32 + 3)]);
+  b.down.stall();
+  sink.socket.write('two');
+  await sink.until(6);
+  const c = await arena.path.leg(2);
+  await c.up.untilTaken(REJOIN);
+  return { arena, sink, a, b, c };
+}
+
+/** Resolves when a leg with this number was given up at this end. */
+const gone = (role: string, leg: number): Promise<unknown> =>
+  published<{ role: string; leg: number }>('repnet:leg:drop', (message) => message.role === role && message.leg === leg);
+
+test('the faster leg is reset while the other one is being replaced: the slower one carries the flow', async (t) => {
+  const { arena, sink, a, b, c } = await replacing(t, { admit: (_leg, index) => (index === 2 ? 'hold' : 'pass') });
+  const both = [gone('client', 0), gone('server', 0)];
+  a.reset();
+  await Promise.all(both);
+  b.down.flow();
+  await c.admit();
+  sink.socket.end(' three');
+  await sink.untilClose();
+  assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+});
+
+for (const first of ['banner', 'reset of the slower leg'] as const) {
+  test(`the faster leg is reset when the server has replaced the other one, and the ${first} comes first: the new one carries the flow`, async (t) => {
+    const replaced = gone('server', 1);
+    const { arena, sink, a, b, c } = await replacing(t, {
+      onLeg: (leg, index) => {
+        if (index === 2) leg.down.allow(0);
+      },
+    });
+    await replaced;
+    const lost = gone('client', 0);
+    a.reset();
+    await lost;
+    if (first === 'banner') c.down.allow(Infinity);
+    else {
+      await b.clientGone();
+      c.down.allow(Infinity);
+    }
+    await gone('client', 1);
+    sink.socket.end(' three');
+    await sink.untilClose();
+    assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+  });
+}
 
 test('messages with idleness between them never settle, however many there are', async (t) => {
   const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });
