@@ -37,8 +37,8 @@ export interface SecondLegs {
   start(index: 0 | 1): void;
   /** Opens a connection that replaces a slower one. The slower one stays until the server has accepted the new one. */
   replace(index: 0 | 1): void;
-  /** Returns whether a connection that replaces this one is on its way. */
-  isReplacing(index: 0 | 1): boolean;
+  /** Whether a connection that replaces a slower one is on its way. */
+  readonly isReplacing: boolean;
   wasUseful(): void;
 }
 

@@ -279,18 +279,25 @@ export class Flow implements LegOwner {
       this.legUnusable(index, error, 'leg_failed');
       return;
     }
-    // A connection that replaces this one may have reached the server, and then carries the flow alone.
-    if (this.state === 'CHOSEN' && this.messages.secondLegs?.isReplacing(index)) {
+    // A connection that replaces a slower one may have reached the server, and then carries the flow alone.
+    if (this.state === 'CHOSEN' && this.messages.secondLegs?.isReplacing) {
       this.#lost ??= { index, error };
       return;
     }
     this.messages.giveUpRejoin();
-    this.#dispatch('leg_failed', index, error);
+    const fail = () => void this.#dispatch('leg_failed', index, error);
+    // The replacement needs the bytes that were written since its hello.
+    if (this.messages.secondLegs?.isReplacing) this.outbound.keepDuring(fail);
+    else fail();
   }
 
-  /** Returns whether a replacement that was opened at this activity may become a part of the flow. */
-  takesReplacement(activity: number): boolean {
-    return this.state !== 'ENDED' && !this.inbound.ended && !this.outbound.ending && this.messages.activity === activity;
+  /**
+   * Returns whether a connection that was opened at these positions may replace another one.
+   * It can get bytes that were written since then, but it does not know bytes that were received since then.
+   */
+  takesReplacement(sent: number, received: number): boolean {
+    if (this.state === 'ENDED' || this.inbound.ended || this.inbound.delivered !== received) return false;
+    return this.outbound.isKeeping || this.outbound.written === sent;
   }
 
   /**
@@ -300,19 +307,24 @@ export class Flow implements LegOwner {
    */
   legReplaced(leg: Leg): boolean {
     const { index } = leg;
-    if (this.status[(1 - index) as 0 | 1] === 'live') {
-      this.messages.legReplaced(leg);
+    if (!this.#lost && this.status[(1 - index) as 0 | 1] === 'live') {
+      this.outbound.keepDuring(() => this.messages.legReplaced(leg));
       return false;
     }
     const slower = this.legs[index];
     this.#lost = undefined;
     this.adopt(leg);
+    this.status[(1 - index) as 0 | 1] = 'gone';
+    this.status[index] = 'live';
     leg.received = this.inbound.delivered;
     counters.legs.established++;
     this.host?.legAttached(leg);
     countDrop('behind');
     publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason: 'behind', error: undefined }));
     slower?.reset();
+    if (this.outbound.isKeeping) this.#replay(index);
+    else if (this.outbound.ending) this.#endLeg(leg);
+    this.outbound.freeArchive();
     return true;
   }
 
@@ -320,6 +332,7 @@ export class Flow implements LegOwner {
   replacementFailed(): void {
     const lost = this.#lost;
     this.#lost = undefined;
+    this.outbound.freeArchive();
     if (lost) this.#dispatch('leg_failed', lost.index, lost.error);
   }
 
@@ -550,6 +563,7 @@ export class Flow implements LegOwner {
   }
 
   #checkLimits(): void {
+    if (this.archivedBytes > this.settings.archiveCap && this.messages.secondLegs?.isReplacing) this.outbound.freeArchive();
     checkLimits(this, (event, index, error) => this.#dispatch(event, index, error && (this.#held ?? error)));
   }
 

@@ -41,8 +41,9 @@ export class Rejoiner implements HelloOutcome {
   readonly #context = new AsyncResource('RepnetRejoiner');
   #message = 0;
   #pause = 0;
-  /** Activity of the flow at the time of the last hello. */
-  #activity = 0;
+  /** Positions of both directions in the last hello. */
+  #sent = 0;
+  #received = 0;
   #notBefore = 0;
   #newest: Leg | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -68,8 +69,8 @@ export class Rejoiner implements HelloOutcome {
     this.#pause = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pause));
   }
 
-  isReplacing(index: 0 | 1): boolean {
-    return this.#replacement?.index === index;
+  get isReplacing(): boolean {
+    return this.#replacement !== undefined;
   }
 
   start(index: 0 | 1): void {
@@ -81,6 +82,7 @@ export class Rejoiner implements HelloOutcome {
       this.#wasUseless();
       this.#replacement = leg;
       this.#outside.add(leg);
+      this.#flow.outbound.startArchive();
     }, index);
   }
 
@@ -106,9 +108,10 @@ export class Rejoiner implements HelloOutcome {
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     this.#newest = leg;
     opened(leg);
-    this.#activity = flow.messages.activity;
+    this.#sent = flow.outbound.written;
+    this.#received = flow.inbound.delivered;
     const hello = new ClientHello(leg, flow.id, this);
-    const rejoin = { message: ++this.#message, sent: flow.outbound.written, received: flow.inbound.delivered };
+    const rejoin = { message: ++this.#message, sent: this.#sent, received: this.#received };
     hello.send(leg, { mode: 'repflow', rejoin });
     this.#timer = setTimeout(
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),
@@ -130,8 +133,7 @@ export class Rejoiner implements HelloOutcome {
     let carriesAlone = false;
     if (leg === this.#replacement) {
       this.#replacement = undefined;
-      // The new connection does not know the bytes that have moved in the meantime.
-      if (!this.#flow.takesReplacement(this.#activity)) {
+      if (!this.#flow.takesReplacement(this.#sent, this.#received)) {
         this.#fail(leg, new RepnetError('ERR_REPNET_HELLO', 'the flow was not idle any more'));
         return true;
       }

@@ -175,6 +175,26 @@ test('the faster leg is reset while the other one is being replaced: the slower 
   assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
 });
 
+test('the server has replaced the slower leg, and then the faster one is reset: the new one carries the flow', async (t) => {
+  const replaced = gone('server', 1);
+  const { arena, sink, a, c } = await replacing(t, {
+    onLeg: (leg, index) => {
+      if (index === 2) leg.down.allow(0);
+    },
+  });
+  const slower = gone('client', 1);
+  await replaced;
+  // The client sees the reset of the slower leg first, then that of the faster one, and then the banner.
+  await slower;
+  a.reset();
+  await a.clientGone();
+  c.down.allow(Infinity);
+  await gone('client', 1);
+  sink.socket.end(' three');
+  await sink.untilClose();
+  assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+});
+
 for (const first of ['banner', 'reset of the slower leg'] as const) {
   test(`the faster leg is reset when the server has replaced the other one, and the ${first} comes first: the new one carries the flow`, async (t) => {
     const replaced = gone('server', 1);
