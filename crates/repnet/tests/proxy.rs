@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -58,7 +59,7 @@ async fn a_flow_that_does_not_end_is_reset_when_the_time_to_drain_is_over() -> i
     Ok(())
 }
 
-async fn get(at: std::net::SocketAddr, path: &str) -> io::Result<String> {
+async fn get(at: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(at).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
@@ -86,11 +87,12 @@ async fn each_flow_that_fails_is_a_line_with_its_reason_and_all_flows_are_in_the
     let mut failures = BufReader::new(proxy.stderr.take().expect("its stderr")).lines();
     let mut addresses = Vec::new();
     while let Some(line) = said.next_line().await? {
-        let address = line.split_once(" at ").and_then(|(_, at)| at.parse().ok());
-        addresses.extend(address);
+        let address = line
+            .split_once(" at ")
+            .map(|(_, at)| at.parse::<SocketAddr>());
+        addresses.extend(address.and_then(Result::ok));
         if let [service, admin] = addresses[..] {
-            let whole: std::net::SocketAddr = service;
-            let (client, served) = tokio::join!(TcpStream::connect(whole), target.accept());
+            let (client, served) = tokio::join!(TcpStream::connect(service), target.accept());
             let (mut client, (mut served, _)) = (client?, served?);
             client.write_all(b"question").await?;
             assert_eq!(served.read(&mut [0; 64]).await?, 8);
