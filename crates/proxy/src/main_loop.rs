@@ -17,7 +17,7 @@ fn print_line(name: &str, what: &str) -> Result<()> {
 
 /// Prints a line about a failure to standard error. If standard error is closed, the line is lost.
 pub fn report(name: &str, what: &str) {
-    // A proxy carries flows although nobody reads its messages.
+    // Without a reader of its messages, a proxy continues to carry flows.
     let _ = writeln!(io::stderr().lock(), "{name}: {what}");
 }
 

@@ -530,7 +530,7 @@ export class Flow implements LegOwner {
     publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason, error }));
     const leg = this.legs[index];
     if (this.state === 'CHOSEN') this.inbound.compareNoMore();
-    // Another server has opened a flow of its own on a connection with the reason 'other_instance'.
+    // Another server has opened its own flow on a connection with the reason 'other_instance'.
     this.#giveUp(leg, this.#leaving || reason === 'other_instance');
   }
 

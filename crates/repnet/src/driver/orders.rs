@@ -122,7 +122,7 @@ impl Core {
     /// The server may have opened a flow, and its application must not take the end for a reset by an application.
     fn leaves_unused(&self, reason: Reason) -> bool {
         let is_unused = match reason {
-            // Another server has opened a flow of its own.
+            // Another server has opened its own flow.
             Reason::OtherInstance => true,
             Reason::Event(Event::Abort | Event::LegDeadline) => !self.app.opened,
             _ => false,

@@ -184,7 +184,7 @@ test('the server has replaced the slower leg, and then the faster one is reset: 
   });
   const slower = gone('client', 1);
   await replaced;
-  // The client sees the reset of the slower leg first, then that of the faster one, and then the banner.
+  // The client sees the reset of the slower leg first, then the reset of the faster leg, and then the banner.
   await slower;
   a.reset();
   await a.clientGone();
