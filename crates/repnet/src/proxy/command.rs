@@ -52,9 +52,9 @@ pub struct Repnet {
     /// Target of the route of --listen
     #[arg(long, value_name = "HOST:PORT", requires = "listen")]
     to: Option<String>,
-    /// Side of the route of --listen that is replicated: out, behind a client, or in, in front of a server
-    #[arg(long, value_name = "SIDE", requires = "listen", default_value = "out")]
-    replicate: String,
+    /// Side of the route of --listen that is replicated: in (in front of a server), or out (behind a client, the default)
+    #[arg(long, value_name = "SIDE", requires = "listen")]
+    replicate: Option<String>,
     #[command(flatten)]
     flags: Flags,
 }
@@ -78,7 +78,7 @@ pub fn execute(command: &ProxyCommand) -> Result<()> {
                 ("name", "flows"),
                 ("listen", listen),
                 ("to", to),
-                ("replicate", replicate),
+                ("replicate", replicate.as_deref().unwrap_or("out")),
             ];
             draft.route(keys, true);
         }
