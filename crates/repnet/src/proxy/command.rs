@@ -64,30 +64,60 @@ pub struct Repnet {
 /// # Errors
 /// A value in the configuration that is not allowed, or an address that cannot be listened on.
 pub fn execute(command: &ProxyCommand) -> Result<()> {
-    let ProxyCommand::Repnet(Repnet {
-        route,
-        listen,
-        to,
-        replicate,
-        flags,
-    }) = command;
-    run::<Proxy>(flags, || {
-        let mut draft = flags.draft()?;
-        if let (Some(listen), Some(to)) = (listen, to) {
+    let ProxyCommand::Repnet(repnet) = command;
+    run::<Proxy>(&repnet.flags, || repnet.config())
+}
+
+impl Repnet {
+    /// Reads and checks the configuration from the file, the flags and the environment.
+    fn config(&self) -> Result<ProxyConfig> {
+        let mut draft = self.flags.draft()?;
+        if let (Some(listen), Some(to)) = (&self.listen, &self.to) {
             let keys = [
                 ("name", "flows"),
                 ("listen", listen),
                 ("to", to),
-                ("replicate", replicate.as_deref().unwrap_or("out")),
+                ("replicate", self.replicate.as_deref().unwrap_or("out")),
             ];
             draft.route(keys, true);
         }
-        for (number, text) in (1..).zip(route) {
+        for (number, text) in (1..).zip(&self.route) {
             add_route(&mut draft, text, number)?;
         }
-        flags.apply(&mut draft)?;
+        self.flags.apply(&mut draft)?;
         // A variable that is not UTF-8 cannot be a valid value, so it is ignored.
         add_environment(&mut draft, |name| std::env::var(name).ok());
         ProxyConfig::read(&draft)
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: ProxyCommand,
+    }
+
+    fn config(words: &str) -> Result<ProxyConfig> {
+        let line = format!("proxy repnet {words}");
+        let Line { command } = Line::try_parse_from(line.split(' '))?;
+        let ProxyCommand::Repnet(repnet) = command;
+        repnet.config()
+    }
+
+    #[test]
+    fn listen_and_to_make_the_route_that_the_long_form_makes() {
+        for (short, side) in [("", "out"), (" --replicate in", "in")] {
+            let short = config(&format!("--listen 8379 --to 10.1.2.3:7379{short}"));
+            let long = format!("--route name=flows,listen=8379,to=10.1.2.3:7379,replicate={side}");
+            let long = config(&long).expect("a configuration");
+            assert_eq!(short.expect("a configuration"), long);
+        }
+        assert!(config("--listen 8379").is_err());
+        assert!(config("--replicate in --to 1").is_err());
+    }
 }
