@@ -141,6 +141,10 @@ fn the_probes_of_the_stopping_rule_come_first_and_a_walk_may_be_stopped_after_th
     assert_eq!((map.paths, map.hops.len()), (1, 3));
     assert_eq!(map.doubts, [Doubt::TooSlow { ttl: 2 }]);
     assert_eq!(map.count(), "at least 1");
+    // A walk that was stopped at its first hop has not looked for the target.
+    let mut walk = Walk::new(StoppingRule::of_graph(0.999), Limits::default(), 48);
+    walk.stop();
+    assert_eq!(walk.map().doubts, [Doubt::TooSlow { ttl: 0 }]);
 }
 
 #[test]

@@ -198,7 +198,11 @@ impl Walk {
                 .iter()
                 .any(|node| node.next.contains(&Answer::Target))
         };
-        if !hops.iter().any(arrives) {
+        // A search that ended early has not looked for the target.
+        let ended_early = doubts
+            .iter()
+            .any(|doubt| matches!(doubt, Doubt::TooSlow { .. }));
+        if !ended_early && !hops.iter().any(arrives) {
             doubts.insert(Doubt::TargetNotReached);
         }
         Map {
