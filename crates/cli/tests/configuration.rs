@@ -11,7 +11,7 @@ use tailcut_rans::gateway::{self, GatewayConfig};
 use tailcut_rans::guard::GuardConfig;
 use tailcut_rans::guard::program::ProgramConfig;
 use tailcut_repnet::proxy::{self, ProxyConfig};
-use tailcut_repnet::{FlowSettings, Settings};
+use tailcut_repnet::{FlowSettings, Liveness, Settings};
 
 const GUARD: &str = "listen = 1\nto = 2\nworkers = 3\n";
 const GATEWAY: &str = "[[routes]]\nlisten = 1\nreplicas = [2]\n";
@@ -241,6 +241,11 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("capability_ttl", "6s"),
             ("budget", "0.5"),
             ("incast_limit", "6"),
+            ("keepalive_idle", "6s"),
+            ("keepalive_interval", "6s"),
+            ("keepalive_probes", "7"),
+            ("user_timeout", "6s"),
+            ("idle_timeout", "6s"),
         ],
     };
     let mut all: Vec<_> = common.into_iter().chain(own.iter().copied()).collect();
@@ -278,6 +283,7 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<proxy::Limits>("limits."),
             of::<Settings>(""),
             of::<FlowSettings>(""),
+            of::<Liveness>(""),
         ],
     };
     let others = vec![

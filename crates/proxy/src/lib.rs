@@ -18,7 +18,7 @@ mod watch;
 
 pub use endpoint::{Endpoint, PORTS};
 pub use exchange::{ListenerFactory, exchange};
-pub use main_loop::{Running, run};
+pub use main_loop::{Running, report, run};
 
 /// Delay before the next `accept` when the process has no free file descriptors.
 /// Without the delay, the loop would use a whole processor.

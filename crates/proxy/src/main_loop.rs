@@ -15,6 +15,12 @@ fn print_line(name: &str, what: &str) -> Result<()> {
     writeln!(out, "{name}: {what}").context("cannot write standard output")
 }
 
+/// Prints a line about a failure to standard error. If standard error is closed, the line is lost.
+pub fn report(name: &str, what: &str) {
+    // Without a reader of its messages, a proxy continues to carry flows.
+    let _ = writeln!(io::stderr().lock(), "{name}: {what}");
+}
+
 /// Proxy that runs until it receives a signal to stop.
 pub trait Running: Sized {
     /// Name of the command in its messages.
@@ -164,7 +170,7 @@ async fn handle_events<R: Running>(
                 watched = before.with(files(&config));
             }
             Err(error) => {
-                eprintln!("{name}: {why}: {error:#}");
+                report(name, &format!("{why}: {error:#}"));
                 print_line(name, &format!("{why}: not reloaded"))?;
                 watched = before;
             }
