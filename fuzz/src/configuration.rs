@@ -122,6 +122,8 @@ pub fn cast_key_file(bytes: &[u8]) {
         Err(error) => {
             let shown = error.to_string();
             assert!(!shown.contains(char::is_control), "{shown:?}");
+            // The path is no secret, but a fuzzer finds it in comparisons and puts it into the input.
+            let shown = shown.replace(&path.display().to_string(), "");
             let text = String::from_utf8_lossy(bytes);
             let mut long = text.split_whitespace().filter(|word| word.len() >= 32);
             assert!(long.all(|word| !shown.contains(word)), "{shown}");
