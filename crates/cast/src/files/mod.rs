@@ -63,6 +63,7 @@ mod scan;
 mod sink;
 mod source;
 mod spool;
+mod stream_end;
 mod stream_sink;
 mod there;
 mod transfer;

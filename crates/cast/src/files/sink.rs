@@ -12,6 +12,7 @@ use super::part::{Of, Part, RECORDS_BEGIN};
 use super::pool::Buffer;
 use super::records::{Record, Records};
 use super::spool::{Spool, shown};
+use super::stream_end::StreamEnd;
 use super::there::There;
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use rustix::fs::{Mode, OFlags};
@@ -90,6 +91,8 @@ struct Open {
     verified: Verified,
     /// Number of content slabs. `None` until it is known.
     data_slabs: Option<u32>,
+    /// Slabs of a stream that have arrived.
+    stream: StreamEnd,
     /// Number of bytes of a stream that have arrived.
     streamed: u64,
 }
@@ -246,6 +249,7 @@ impl FileSink {
             destination,
             verified: Verified::default(),
             data_slabs: all.map(|all| all - layout.manifest_slabs()),
+            stream: StreamEnd::default(),
             streamed: 0,
             part,
         };
@@ -456,15 +460,13 @@ impl Sink for FileSink {
                 return wrong("it was not requested".to_owned());
             }
             State::Contents(open) => {
-                let full = 1 << open.spool.header().slab_log2;
-                if open.data_slabs.is_none() && label.length < full && !label.last {
-                    return wrong(format!(
-                        "it has {} bytes, but only the last slab of a stream may be so short",
-                        label.length
-                    ));
-                }
                 if open.has(slab) {
                     return Ok(Delivered::Verified);
+                }
+                if let Some(SlabLocation::Stream { full, .. }) = open.layout().location(slab)
+                    && let Err(why) = open.stream.check(&label, full)
+                {
+                    return wrong(why);
                 }
             }
             _ => {}
@@ -517,6 +519,7 @@ impl Sink for FileSink {
                 let written = open.records.write(index, &Record { length, hash });
                 written.map_err(|error| open.records_error(error))?;
                 open.verified.insert(index);
+                open.stream.arrived(&label);
                 self.amount.verified += u64::from(length);
                 State::Contents(open)
             }
