@@ -7,7 +7,57 @@ use super::route::Route;
 use tailcut_transport::Streams;
 use tailcut_units::{FlowId, Time};
 
+/// Rate below which an object gives its memory to a new object, in bytes per second.
+/// An attacker can hold much memory with few packets only if it sends more slowly than this.
+const SLOW: u64 = 64 << 10;
+
 impl Engine {
+    /// Reserves memory for `bytes` bytes of an object that have arrived.
+    /// If there is too little memory, the slowest of all objects ends. So the fastest can always arrive completely.
+    /// Returns `false` if this object has ended.
+    pub(super) fn make_room(&mut self, now: Time, flow: FlowId, bytes: usize) -> bool {
+        loop {
+            let Some(inbound) = self.incoming.get_mut(&flow) else {
+                return false;
+            };
+            if inbound.reserve(bytes) {
+                return true;
+            }
+            let rate = inbound.rate(now).unwrap_or(SLOW);
+            if !self.displace(now, flow, rate) {
+                self.counts.no_room += 1;
+                self.turn_out(now, flow);
+                return false;
+            }
+        }
+    }
+
+    /// Ends the slowest object if it is slower than `rate`. Its sender offers it again later.
+    /// Returns whether an object has ended. The object `except` never ends.
+    pub(super) fn displace(&mut self, now: Time, except: FlowId, rate: u64) -> bool {
+        let others = self.incoming.iter().filter(|(flow, _)| **flow != except);
+        let rates = others.filter_map(|(flow, inbound)| Some((inbound.rate(now)?, *flow)));
+        match rates.min().filter(|(slowest, _)| *slowest < rate) {
+            Some((_, flow)) => self.turn_out(now, flow),
+            None => false,
+        }
+    }
+
+    /// Makes room for a new object, if a slow object holds memory. Returns whether an object has ended.
+    pub(super) fn make_room_for_new(&mut self, now: Time) -> bool {
+        // No object has this number. So all objects are compared.
+        self.displace(now, FlowId(u32::MAX), SLOW)
+    }
+
+    /// Ends an object because of a limit on memory. Returns whether its session was known.
+    fn turn_out(&mut self, now: Time, flow: FlowId) -> bool {
+        let session = self.incoming_sessions.session_of.get(&flow).copied();
+        if let Some(session) = session {
+            self.refuse(now, session, Reason::Busy);
+        }
+        session.is_some()
+    }
+
     /// Ends a transfer that this host receives, and sends the reason to all senders.
     pub(super) fn refuse(&mut self, now: Time, session: u64, reason: Reason) {
         let Some(known) = self.incoming_sessions.sessions.get(&session) else {

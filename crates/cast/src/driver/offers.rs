@@ -97,8 +97,12 @@ impl Engine {
         if !self.incoming_sessions.prove(session) {
             return;
         }
+        // Only now the session counts for its address.
+        let is_over = self
+            .incoming_sessions
+            .is_over_limit(session, &self.config.limits);
         let inbound = flow.and_then(|flow| self.incoming.get_mut(&flow));
-        if inbound.is_some_and(|inbound| !inbound.prove()) {
+        if is_over || inbound.is_some_and(|inbound| !inbound.prove()) {
             self.counts.no_room += 1;
             self.refuse(now, session, Reason::Busy);
         }
@@ -148,13 +152,7 @@ impl Engine {
             return;
         }
         if !is_vouched && self.incoming_sessions.half_open() >= limits.half_open {
-            // `answer` checks the rate limit later. If the limit is reached, this token is not sent.
-            let token = self
-                .incoming_sessions
-                .tokens
-                .issue(now, from, envelope.session);
-            let given = self.answer(now, incoming, envelope, &Message::Retry(token));
-            self.counts.tokens += u64::from(given);
+            self.give_token(now, incoming, envelope);
             return;
         }
         let mut seal = None;
@@ -177,7 +175,19 @@ impl Engine {
             return;
         }
         let early = (!is_vouched).then_some(pushed);
-        let Some(inbound) = Inbound::new(layout, early, &self.incoming_sessions.budget) else {
+        let reserve =
+            |engine: &Self| Inbound::new(now, layout, early, &engine.incoming_sessions.budget);
+        let mut inbound = reserve(self);
+        // A sender whose address may be forged must not end the object of another one.
+        if inbound.is_none() && is_vouched && self.make_room_for_new(now) {
+            inbound = reserve(self);
+        }
+        let Some(inbound) = inbound else {
+            if !is_vouched {
+                // With a token, the sender may take the memory of a slower one.
+                self.give_token(now, incoming, envelope);
+                return;
+            }
             self.turn_away(now, incoming, envelope, Reason::Busy);
             return;
         };
@@ -216,6 +226,17 @@ impl Engine {
         );
         self.incoming.insert(flow, inbound);
         self.process_events(now);
+    }
+
+    /// Sends a token to an unknown sender, and stores nothing. The token must come back from the sender's address.
+    fn give_token(&mut self, now: Time, incoming: &Incoming<'_>, envelope: &Envelope) {
+        // `answer` checks the rate limit later. If the limit is reached, this token is not sent.
+        let token = self
+            .incoming_sessions
+            .tokens
+            .issue(now, incoming.from, envelope.session);
+        let given = self.answer(now, incoming, envelope, &Message::Retry(token));
+        self.counts.tokens += u64::from(given);
     }
 
     /// Adds a further sender of an object to its session.

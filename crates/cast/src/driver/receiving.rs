@@ -178,15 +178,9 @@ impl Engine {
             self.counts.unknown += 1;
             return;
         };
-        let Some(connection) = self.connections.get_mut(id) else {
-            return;
-        };
-        if connection
-            .seal
-            .as_ref()
-            .is_some_and(|seal| !seal.is_proved())
-            && port != self.config.port
-        {
+        let connection = self.connections.get(id);
+        let seal = connection.and_then(|connection| connection.seal.as_ref());
+        if seal.is_some_and(|seal| !seal.is_proved()) && port != self.config.port {
             // The object has several senders, and this sender has not proved that it has the key.
             // Symbols of this sender must not become part of the object.
             return;
@@ -194,7 +188,7 @@ impl Engine {
         let mut condition = Condition::Whole;
         // A delivered object has no entry here.
         // The transport still gets late symbols, and sends the final message again.
-        if let Some(inbound) = self.incoming.get_mut(&flow) {
+        if let Some(inbound) = self.incoming.get(&flow) {
             let expected = inbound.payload(symbol.block, symbol.esi);
             let Some(expected) = expected.filter(|expected| payload.len() <= *expected) else {
                 self.counts.malformed += 1;
@@ -204,20 +198,24 @@ impl Engine {
                 // A switch that does not know this header cuts the packet and does not set the flag.
                 self.counts.trimmed += 1;
                 condition = Condition::Trimmed;
-            } else if let (Some(unplaced), true) = (&mut unplaced, inbound.has_room()) {
-                unplaced.push(Unplaced {
-                    flow,
-                    block: symbol.block,
-                    esi: symbol.esi,
-                    payload,
-                });
-            } else if !inbound.put(symbol.block, symbol.esi, payload) {
-                // There is no memory for the bytes. So the symbol counts as lost.
+            } else if !self.make_room(now, flow, payload.len()) {
                 return;
+            } else if let Some(inbound) = self.incoming.get_mut(&flow) {
+                if let (Some(unplaced), true) = (&mut unplaced, inbound.has_room()) {
+                    unplaced.push(Unplaced {
+                        flow,
+                        block: symbol.block,
+                        esi: symbol.esi,
+                        payload,
+                    });
+                } else if !inbound.put(symbol.block, symbol.esi, payload) {
+                    // There is no memory for the bytes. So the symbol counts as lost.
+                    return;
+                }
             }
         }
         // With a key, the header of a trimmed symbol may still be forged.
-        if !symbol.trimmed {
+        if let (Some(connection), false) = (self.connections.get_mut(id), symbol.trimmed) {
             connection.highest = connection.highest.max(symbol.number);
         }
         let Some(header) = Message::Symbol(*symbol).header(envelope.share) else {
