@@ -183,6 +183,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("workers", "6"),
             ("queue", "6"),
             ("queue_timeout", "6s"),
+            ("yield_timeout", "6s"),
             ("answer_timeout", "6s"),
             ("buffer", "6"),
             ("on_cancel", "hold-slot"),

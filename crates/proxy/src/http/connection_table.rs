@@ -2,7 +2,7 @@
 //! When no further connection may be opened and a client waits, connections without a request are closed.
 
 use super::activity::Activity;
-use super::client::client;
+use super::client::client_prefix;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ impl ConnectionTable {
         close: Arc<Notify>,
     ) {
         let entry = Entry {
-            client: client(address),
+            client: client_prefix(address),
             activity,
             close,
             is_closing: false,

@@ -10,6 +10,7 @@ mod listeners;
 mod open_files;
 mod slots;
 
+pub use client::client_prefix;
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 pub use slots::{RequestSlot, RequestSlots};
 

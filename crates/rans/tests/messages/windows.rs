@@ -1,7 +1,7 @@
 //! Clients that do not take their answers.
 
 use super::http2::{frame, get, literal, status};
-use super::stage::{Stage, ask, mirror};
+use super::stage::{Stage, answer, ask, mirror};
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -167,11 +167,62 @@ async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     }
 }
 
+/// 50 clients take all workers of a guard, wait for further ones, and take none of their answers.
+/// Another client still gets a worker when its turn comes.
+#[tokio::test]
+async fn clients_that_take_no_answer_give_their_workers_to_another_client() {
+    let guard = json!({ "yield_timeout": "50ms" });
+    let stage = Stage::before(mirror().await, guard, json!({})).await;
+    let mut flood = Vec::new();
+    for number in 0..50 {
+        let mut stream = connect_from(2 + number, stage.guard).await;
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
+        let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
+        for number in 0..8 {
+            bytes.extend(frame(1, 5, 2 * number + 1, &block));
+        }
+        stream.write_all(&bytes).await.expect("sent");
+        flood.push(stream);
+    }
+    // The first answer shows that workers are taken.
+    while read_frame(&mut flood[0]).await.0 != HEADERS {}
+    for number in 0..3 {
+        let found = ask(stage.guard, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert_eq!(found.status(), 200, "{number}: {found:?}");
+    }
+}
+
+/// A client occupies the only worker with a body that does not come. Another client gets the worker.
+#[tokio::test]
+async fn a_body_that_stops_gives_its_worker_to_another_client() {
+    let guard = json!({ "workers": 1, "buffer": 0, "yield_timeout": "50ms" });
+    let stage = Stage::before(mirror().await, guard, json!({})).await;
+    let mut silent = connect_from_elsewhere(stage.guard).await;
+    let request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nx";
+    silent.write_all(request).await.expect("sent");
+    let requests = async {
+        loop {
+            let found = ask(stage.guard, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            assert_eq!(found.status(), 200);
+        }
+    };
+    tokio::select! {
+        refused = answer(&mut silent) => assert_eq!(refused.status(), 503),
+        () = requests => {}
+    }
+}
+
 /// Connects from another address than the other clients of these tests.
 async fn connect_from_elsewhere(to: SocketAddr) -> TcpStream {
+    connect_from(2, to).await
+}
+
+/// Connects from an address of this machine that ends with `last`.
+async fn connect_from(last: u8, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
-    let other_address = SocketAddr::from(([127, 0, 0, 2], 0));
-    socket.bind(other_address).expect("an address");
+    let address = SocketAddr::from(([127, 0, 0, last], 0));
+    socket.bind(address).expect("an address");
     socket.connect(to).await.expect("a listener")
 }
 

@@ -4,7 +4,7 @@ use super::answer::{ProgramBody, refused};
 use super::config::ProgramConfig;
 use super::forward::Forwarder;
 use super::metrics::metrics;
-use crate::guard::{GuardLayer, OnCancel};
+use crate::guard::{ClientId, GuardLayer, OnCancel};
 use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
 use crate::upload::{RequestBody, UploadLimits};
@@ -21,7 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, RequestSlots};
+use tailcut_proxy::http::{
+    Accept, HttpService, ListenerSpec, Listeners, RequestSlots, client_prefix,
+};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
 use tailcut_proxy::{Endpoint, Running};
 use tokio::net::TcpStream;
@@ -96,6 +98,12 @@ impl ServiceTarget {
                 buffering.await.ok_or(refusal)??
             }
         };
+        parts
+            .extensions
+            .insert(ClientId(client_prefix(client.ip())));
+        if let Some(progress) = body.progress() {
+            parts.extensions.insert(progress.wait());
+        }
         let request = Request::from_parts(parts, body);
         let answering = self.guard.layer(self.forwarder).call(request);
         match answering.await {
