@@ -2,6 +2,7 @@
 //! The connection of such a client is closed, so that other clients can connect.
 
 use super::exchange::{Exchange, OpenRequest};
+use super::resets::ResetRate;
 use http::Version;
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Activity of one connection.
@@ -30,6 +32,9 @@ pub(super) struct Activity {
     /// The value is always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
+    resets: ResetRate,
+    /// Signal that the client has reset too many requests.
+    flooded: Notify,
 }
 
 /// Time limits of a client.
@@ -52,6 +57,8 @@ impl Activity {
             next: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
+            resets: ResetRate::default(),
+            flooded: Notify::new(),
         })
     }
 
@@ -83,6 +90,13 @@ impl Activity {
         }
     }
 
+    /// Records that the client has left a request over HTTP/2 before its end.
+    pub fn note_reset(&self) {
+        if self.is_http2.load(Relaxed) && self.resets.note(self.age()) {
+            self.flooded.notify_one();
+        }
+    }
+
     /// Waits until the client exceeds a limit of the connection.
     /// Over HTTP/2, a client that does not take a response loses only the stream of that response.
     pub async fn timed_out(&self, timeouts: Timeouts) {
@@ -93,7 +107,10 @@ impl Activity {
         // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            every.tick().await;
+            tokio::select! {
+                _ = every.tick() => {}
+                () = self.flooded.notified() => return,
+            }
             let age = self.age();
             let since = |then: u64| Duration::from_millis(age.saturating_sub(then));
             let open = self.open_requests();

@@ -8,6 +8,7 @@ mod connection_table;
 mod exchange;
 mod listeners;
 mod open_files;
+mod resets;
 mod slots;
 
 pub use client::client_prefix;
@@ -42,9 +43,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 /// Maximum number of requests that a client may reset before the server processes them.
-/// After more resets, the connection is closed.
-/// The limit is high, because clients that send copies of requests reset many of them.
-const MOST_PENDING_RESETS: usize = 10_000;
+/// After more resets, the connection is closed. The module `resets` limits all other resets.
+const MOST_PENDING_RESETS: usize = 2_000;
 /// Maximum number of response bytes that wait for the client, for each request.
 /// With a larger buffer, a purge saves fewer bytes. With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
