@@ -6,13 +6,13 @@ use crate::client_wait::ClientWait;
 use crate::stored_body::{Collected, StoredBody, collect};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tailcut_proxy::http::ClientBody;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 /// Smallest allowed rate of a body, in bytes per second.
@@ -180,7 +180,7 @@ impl Pace {
 pub(crate) struct Upload {
     /// First bytes, if they were read before the request was sent.
     beginning: Option<Bytes>,
-    body: Incoming,
+    body: ClientBody,
     left: u64,
     pace: Pace,
     progress: Arc<Progress>,
@@ -285,7 +285,7 @@ impl RequestBody {
     /// The body is too long, or does not arrive.
     #[cfg(feature = "gateway")]
     pub async fn take(
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
         may_store: bool,
     ) -> Result<Self, Fault> {
@@ -304,7 +304,7 @@ impl RequestBody {
     /// # Errors
     /// The body is too long, or does not arrive.
     pub async fn buffered(
-        mut body: Incoming,
+        mut body: ClientBody,
         limits: UploadLimits,
         may_repeat: bool,
     ) -> Result<Self, Fault> {
@@ -332,7 +332,7 @@ impl RequestBody {
 
     fn streamed(
         beginning: Option<Bytes>,
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
     ) -> Result<Self, Fault> {
         let read = beginning.as_ref().map_or(0, Bytes::len) as u64;

@@ -4,6 +4,7 @@
 
 mod activity;
 mod client;
+mod client_body;
 mod connection_table;
 mod exchange;
 mod listeners;
@@ -12,6 +13,7 @@ mod resets;
 mod slots;
 
 pub use client::client_prefix;
+pub use client_body::ClientBody;
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 pub use slots::{RequestSlot, RequestSlots};
 
@@ -144,7 +146,7 @@ impl HttpListener {
     where
         A: Accept,
         M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-        S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+        S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
         B::Data: Buf,
@@ -263,7 +265,7 @@ async fn serve<A, M, S, F, B, E>(
 ) where
     A: Accept,
     M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-    S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
@@ -343,7 +345,7 @@ async fn connection<A, M, S, F, B, E>(
 ) where
     A: Accept,
     M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-    S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
@@ -358,7 +360,9 @@ async fn connection<A, M, S, F, B, E>(
     let monitor = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
         let open = monitor.open(request.version());
-        let answering = answer(request);
+        let (parts, body) = request.into_parts();
+        let body = ClientBody::new(body, &parts.headers);
+        let answering = answer(Request::from_parts(parts, body));
         async move {
             let answer = answering.await;
             answer.map(|answer| answer.map(|body| OpenBody::new(body, open, limits.stall_time)))

@@ -1,7 +1,7 @@
 //! Clients that do not take their answers.
 
 use super::http2::{frame, get, literal, status};
-use super::stage::{Stage, answer, ask, mirror};
+use super::stage::{Stage, answer, ask, mirror, read_frame};
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -123,7 +123,7 @@ async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     // Each answer begins, since a head needs no window.
     let mut begun = 0;
     while begun < 8 {
-        let (kind, _) = read_frame(&mut stream).await;
+        let (kind, ..) = read_frame(&mut stream).await;
         begun += usize::from(kind == HEADERS);
     }
     for number in 0..4 {
@@ -155,7 +155,7 @@ async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     }
     // The first refusal shows that all places are taken.
     let refused = loop {
-        let (kind, payload) = read_frame(&mut flood[1]).await;
+        let (kind, _, payload) = read_frame(&mut flood[1]).await;
         if kind == HEADERS {
             break status(&payload);
         }
@@ -224,13 +224,4 @@ async fn connect_from(last: u8, to: SocketAddr) -> TcpStream {
     let address = SocketAddr::from(([127, 0, 0, last], 0));
     socket.bind(address).expect("an address");
     socket.connect(to).await.expect("a listener")
-}
-
-/// Returns the kind of the next frame, and its payload.
-async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
-    let mut head = [0; 9];
-    stream.read_exact(&mut head).await.expect("a frame");
-    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
-    stream.read_exact(&mut payload).await.expect("a frame");
-    (head[3], payload)
 }

@@ -11,7 +11,6 @@ use crate::upload::{RequestBody, UploadLimits};
 use anyhow::Result;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
@@ -22,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
 use tailcut_proxy::http::{
-    Accept, HttpService, ListenerSpec, Listeners, RequestSlots, client_prefix,
+    Accept, ClientBody, HttpService, ListenerSpec, Listeners, RequestSlots, client_prefix,
 };
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
 use tailcut_proxy::{Endpoint, Running};
@@ -81,7 +80,7 @@ impl ServiceTarget {
     async fn forward(
         self,
         client: SocketAddr,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<ProgramBody>, Refusal> {
         let (mut parts, body) = request.into_parts();
         request_head::prepare(&mut parts)?;
@@ -133,7 +132,7 @@ impl HttpService for ServiceTarget {
         self,
         client: SocketAddr,
         mark: ConnectionMark,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         mark.on_request(&request);
         async move {
