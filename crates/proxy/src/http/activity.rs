@@ -1,14 +1,16 @@
 //! Detection of inactive connections. An inactive client does not read responses or does not send requests.
 //! The connection of such a client is closed, so that other clients can connect.
 
+use super::client::client_prefix;
 use super::exchange::{Exchange, OpenRequest};
 use super::resets::ResetRate;
 use http::Version;
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -33,6 +35,8 @@ pub(super) struct Activity {
     head_since: AtomicU64,
     is_http2: AtomicBool,
     resets: ResetRate,
+    /// Address of the client. Not set: the connection is not prepared.
+    client: OnceLock<IpAddr>,
     /// Signal that the client has reset too many requests.
     flooded: Notify,
 }
@@ -58,6 +62,7 @@ impl Activity {
             head_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
             resets: ResetRate::default(),
+            client: OnceLock::new(),
             flooded: Notify::new(),
         })
     }
@@ -88,6 +93,17 @@ impl Activity {
             // The value 0 means that no head is arriving.
             self.head_since.store(self.age().max(1), Relaxed);
         }
+    }
+
+    /// Sets the client of the connection. A load balancer may have named it.
+    pub fn set_client(&self, address: IpAddr) {
+        // The value is set once, when the connection is prepared.
+        let _ = self.client.set(client_prefix(address));
+    }
+
+    /// Returns the client of the connection; `None`: the connection is not prepared.
+    pub fn client(&self) -> Option<IpAddr> {
+        self.client.get().copied()
     }
 
     /// Records that the client has left a request over HTTP/2 before its end.

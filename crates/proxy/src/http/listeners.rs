@@ -68,6 +68,10 @@ impl<S: HttpService> Accept for Slot<S> {
     type Stream = S::Stream;
     type ConnectionInfo = S::ConnectionInfo;
 
+    fn expects_proxy_header(&self) -> bool {
+        self.service().expects_proxy_header()
+    }
+
     async fn accept(&self, stream: TcpStream) -> io::Result<(S::Stream, S::ConnectionInfo)> {
         self.service().accept(stream).await
     }

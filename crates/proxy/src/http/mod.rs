@@ -9,6 +9,7 @@ mod connection_table;
 mod exchange;
 mod listeners;
 mod open_files;
+mod proxy_header;
 mod resets;
 mod slots;
 
@@ -104,6 +105,11 @@ pub trait Accept: Send + Sync + 'static {
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
     /// Properties of the prepared connection.
     type ConnectionInfo: Send;
+
+    /// Whether each connection begins with a header of the PROXY protocol.
+    fn expects_proxy_header(&self) -> bool {
+        false
+    }
 
     /// Prepares a connection.
     fn accept(
@@ -339,7 +345,7 @@ async fn next(
 async fn connection<A, M, S, F, B, E>(
     shared: Arc<Shared<A, M>>,
     limits: Limits,
-    (stream, address): (TcpStream, SocketAddr),
+    (mut stream, peer): (TcpStream, SocketAddr),
     activity: Arc<Activity>,
     watcher: Watcher,
 ) where
@@ -352,8 +358,17 @@ async fn connection<A, M, S, F, B, E>(
 {
     // The TLS handshake has the same time limit as a head.
     // A client that does not finish it must not keep the connection.
-    let accepting = shared.accept.accept(stream);
-    let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
+    let accepting = async {
+        let address = match shared.accept.expects_proxy_header() {
+            true => proxy_header::read(&mut stream, peer).await?,
+            false => peer,
+        };
+        activity.set_client(address.ip());
+        let (stream, info) = shared.accept.accept(stream).await?;
+        io::Result::Ok((stream, info, address))
+    };
+    let accepted = tokio::time::timeout(limits.head_time, accepting).await;
+    let Ok(Ok((stream, info, address))) = accepted else {
         return;
     };
     let answer = (shared.make)(address, info);

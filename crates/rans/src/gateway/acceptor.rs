@@ -48,6 +48,10 @@ impl Accept for RouteTarget {
     /// Whether the connection uses TLS.
     type ConnectionInfo = bool;
 
+    fn expects_proxy_header(&self) -> bool {
+        self.route.config.proxy_protocol
+    }
+
     async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
         SocketOptions::default().set(&stream);
         tls::accept(self.tls.clone(), stream).await

@@ -44,6 +44,8 @@ struct ServiceTarget {
     upload: UploadLimits,
     /// Places for requests whose body arrives.
     bodies: RequestSlots,
+    /// Whether each connection begins with a header of the PROXY protocol.
+    proxy_protocol: bool,
     tls: Option<Arc<ServerConfig>>,
 }
 
@@ -71,6 +73,7 @@ impl ServiceTarget {
                 stall: config.limits.stall_time,
             },
             bodies: RequestSlots::new(MOST_BODIES),
+            proxy_protocol: config.proxy_protocol,
             tls: tls.transpose()?,
         })
     }
@@ -115,6 +118,10 @@ impl ServiceTarget {
 impl Accept for ServiceTarget {
     type Stream = Stream<MarkedStream>;
     type ConnectionInfo = ConnectionMark;
+
+    fn expects_proxy_header(&self) -> bool {
+        self.proxy_protocol
+    }
 
     async fn accept(&self, stream: TcpStream) -> io::Result<(Self::Stream, ConnectionMark)> {
         SocketOptions::default().set(&stream);
