@@ -183,6 +183,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("workers", "6"),
             ("queue", "6"),
             ("queue_timeout", "6s"),
+            ("yield_timeout", "6s"),
+            ("proxy_protocol", "true"),
             ("answer_timeout", "6s"),
             ("buffer", "6"),
             ("on_cancel", "hold-slot"),
@@ -193,6 +195,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         "gateway" => &[
             ("name", "true"),
             ("protocol", "http2"),
+            ("proxy_protocol", "true"),
             ("purges", "yes"),
             ("duplicates", "off"),
             ("elsewhere", "off"),

@@ -62,6 +62,7 @@
 struct Readme;
 
 pub mod client;
+mod client_wait;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod connection_fields;
 #[cfg(feature = "connections")]

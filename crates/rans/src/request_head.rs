@@ -41,6 +41,10 @@ impl From<Fault> for Refusal {
                 "no further bytes of the body arrived\n",
             ),
             Fault::Cut => Self(StatusCode::BAD_REQUEST, "the body is not complete\n"),
+            Fault::Displaced => Self(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the body came slowly, and another client needed the worker\n",
+            ),
         }
     }
 }

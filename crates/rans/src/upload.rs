@@ -2,16 +2,17 @@
 //! A longer one is forwarded as it arrives.
 
 use crate::client::Replay;
+use crate::client_wait::ClientWait;
 use crate::stored_body::{Collected, StoredBody, collect};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tailcut_proxy::http::ClientBody;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 /// Smallest allowed rate of a body, in bytes per second.
@@ -32,6 +33,9 @@ pub(crate) enum Fault {
     /// The client ended the request in the middle of the body.
     #[error("the request's body is not complete")]
     Cut = 3,
+    /// The request has waited for its client, and another client needs the worker.
+    #[error("another client needs the worker of the request")]
+    Displaced = 4,
 }
 
 /// Progress of an upload, for the tasks that wait for its answer.
@@ -42,6 +46,7 @@ pub(crate) struct Progress {
     moved: AtomicU64,
     fault: AtomicU8,
     is_answered: AtomicBool,
+    wait: Arc<ClientWait>,
 }
 
 impl Progress {
@@ -51,6 +56,7 @@ impl Progress {
             moved: AtomicU64::new(0),
             fault: AtomicU8::new(0),
             is_answered: AtomicBool::new(false),
+            wait: Arc::default(),
         })
     }
 
@@ -60,8 +66,15 @@ impl Progress {
             1 => Some(Fault::TooLong),
             2 => Some(Fault::Stalled),
             3 => Some(Fault::Cut),
+            4 => Some(Fault::Displaced),
             _ => None,
         }
+    }
+
+    /// Returns the time for which the request waits for its client.
+    #[cfg(feature = "guard")]
+    pub fn wait(&self) -> Arc<ClientWait> {
+        Arc::clone(&self.wait)
     }
 
     /// Records that the answer has begun.
@@ -72,6 +85,7 @@ impl Progress {
     }
 
     fn note(&self) {
+        self.wait.uploaded();
         let since = self.began.elapsed().as_millis();
         self.moved
             .store(since.try_into().unwrap_or(u64::MAX), Relaxed);
@@ -166,7 +180,7 @@ impl Pace {
 pub(crate) struct Upload {
     /// First bytes, if they were read before the request was sent.
     beginning: Option<Bytes>,
-    body: Incoming,
+    body: ClientBody,
     left: u64,
     pace: Pace,
     progress: Arc<Progress>,
@@ -210,6 +224,9 @@ impl Body for Upload {
             Poll::Pending if self.progress.is_answered.load(Relaxed) => Poll::Pending,
             // The timer is polled only if no part has arrived, so a late timer cannot end a body that moves.
             Poll::Pending => {
+                if self.progress.wait.awaits_upload(cx.waker()) {
+                    return self.fail(Fault::Displaced);
+                }
                 ready!(self.pace.poll(cx));
                 // The answer may have begun while the timer ran.
                 if self.progress.is_answered.load(Relaxed) {
@@ -268,7 +285,7 @@ impl RequestBody {
     /// The body is too long, or does not arrive.
     #[cfg(feature = "gateway")]
     pub async fn take(
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
         may_store: bool,
     ) -> Result<Self, Fault> {
@@ -287,7 +304,7 @@ impl RequestBody {
     /// # Errors
     /// The body is too long, or does not arrive.
     pub async fn buffered(
-        mut body: Incoming,
+        mut body: ClientBody,
         limits: UploadLimits,
         may_repeat: bool,
     ) -> Result<Self, Fault> {
@@ -315,7 +332,7 @@ impl RequestBody {
 
     fn streamed(
         beginning: Option<Bytes>,
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
     ) -> Result<Self, Fault> {
         let read = beginning.as_ref().map_or(0, Bytes::len) as u64;

@@ -1,14 +1,13 @@
 //! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
 use super::open_files;
-use super::{Accept, HttpListener, Limits};
+use super::{Accept, ClientBody, HttpListener, Limits};
 use crate::endpoint::Endpoint;
 use crate::exchange::{ListenerFactory, exchange};
 use anyhow::{Context, Result};
 use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::body::Incoming;
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -32,7 +31,7 @@ pub trait HttpService: Accept<ConnectionInfo: Clone + Sync + 'static> + Clone {
         self,
         client: SocketAddr,
         info: Self::ConnectionInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Self::Error>> + Send + 'static;
 }
 
@@ -68,6 +67,10 @@ impl<S: Clone> Slot<S> {
 impl<S: HttpService> Accept for Slot<S> {
     type Stream = S::Stream;
     type ConnectionInfo = S::ConnectionInfo;
+
+    fn expects_proxy_header(&self) -> bool {
+        self.service().expects_proxy_header()
+    }
 
     async fn accept(&self, stream: TcpStream) -> io::Result<(S::Stream, S::ConnectionInfo)> {
         self.service().accept(stream).await

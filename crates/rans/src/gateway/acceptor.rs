@@ -9,7 +9,6 @@ use super::translate::ClientInfo;
 use crate::socket::SocketOptions;
 use anyhow::{Context as _, Result};
 use http::{Request, Response};
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
@@ -20,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_proxy::Running;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, Slot};
+use tailcut_proxy::http::{Accept, ClientBody, HttpService, ListenerSpec, Listeners, Slot};
 use tailcut_proxy::tls::{self, ServerConfig, Stream};
 use tokio::net::TcpStream;
 
@@ -49,6 +48,10 @@ impl Accept for RouteTarget {
     /// Whether the connection uses TLS.
     type ConnectionInfo = bool;
 
+    fn expects_proxy_header(&self) -> bool {
+        self.route.config.proxy_protocol
+    }
+
     async fn accept(&self, stream: TcpStream) -> io::Result<(Stream, bool)> {
         SocketOptions::default().set(&stream);
         tls::accept(self.tls.clone(), stream).await
@@ -63,7 +66,7 @@ impl HttpService for RouteTarget {
         self,
         address: SocketAddr,
         is_secure: bool,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
         let client_info = ClientInfo { address, is_secure };
         async move { Ok(self.route.answer(client_info, request).await) }

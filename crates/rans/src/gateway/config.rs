@@ -266,6 +266,9 @@ pub struct RouteConfig {
     /// Whether requests contain the number of the copy.
     #[serde(rename = "tell_copies", default = "yes")]
     pub marks_copies: bool,
+    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
+    #[serde(default)]
+    pub proxy_protocol: bool,
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,

@@ -14,9 +14,8 @@ use crate::request_head::Refusal;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
-use tailcut_proxy::http::RequestSlots;
+use tailcut_proxy::http::{ClientBody, RequestSlots};
 use tailcut_requests::Class;
 use tokio::task::JoinSet;
 use tower_service::Service;
@@ -89,7 +88,7 @@ impl Route {
     pub async fn answer(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Response<ResponseBody> {
         let mut open = OpenRequest::begin(&self.counts);
         let is_head = request.method() == Method::HEAD;
@@ -104,7 +103,7 @@ impl Route {
     async fn forward(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<ResponseBody>, Refusal> {
         // The request is refused immediately. A request that waits here would hide the overload from its client.
         let refused = || {
@@ -124,7 +123,7 @@ impl Route {
     async fn exchange(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<Content>, Refusal> {
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, client_info, &self.config)?;

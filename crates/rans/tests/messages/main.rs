@@ -5,6 +5,7 @@
 mod answers;
 mod http1;
 mod http2;
+mod identity;
 mod stage;
 mod uploads;
 mod windows;

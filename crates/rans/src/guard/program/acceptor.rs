@@ -4,14 +4,13 @@ use super::answer::{ProgramBody, refused};
 use super::config::ProgramConfig;
 use super::forward::Forwarder;
 use super::metrics::metrics;
-use crate::guard::{GuardLayer, OnCancel};
+use crate::guard::{ClientId, GuardLayer, OnCancel};
 use crate::request_head::{self, Refusal};
 use crate::socket::{ClassMarks, ConnectionMark, MarkedStream, SocketOptions};
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::Result;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
@@ -21,7 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, RequestSlots};
+use tailcut_proxy::http::{
+    Accept, ClientBody, HttpService, ListenerSpec, Listeners, RequestSlots, client_prefix,
+};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
 use tailcut_proxy::{Endpoint, Running};
 use tokio::net::TcpStream;
@@ -43,6 +44,8 @@ struct ServiceTarget {
     upload: UploadLimits,
     /// Places for requests whose body arrives.
     bodies: RequestSlots,
+    /// Whether each connection begins with a header of the PROXY protocol.
+    proxy_protocol: bool,
     tls: Option<Arc<ServerConfig>>,
 }
 
@@ -70,6 +73,7 @@ impl ServiceTarget {
                 stall: config.limits.stall_time,
             },
             bodies: RequestSlots::new(MOST_BODIES),
+            proxy_protocol: config.proxy_protocol,
             tls: tls.transpose()?,
         })
     }
@@ -79,7 +83,7 @@ impl ServiceTarget {
     async fn forward(
         self,
         client: SocketAddr,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<ProgramBody>, Refusal> {
         let (mut parts, body) = request.into_parts();
         request_head::prepare(&mut parts)?;
@@ -96,6 +100,12 @@ impl ServiceTarget {
                 buffering.await.ok_or(refusal)??
             }
         };
+        parts
+            .extensions
+            .insert(ClientId(client_prefix(client.ip())));
+        if let Some(progress) = body.progress() {
+            parts.extensions.insert(progress.wait());
+        }
         let request = Request::from_parts(parts, body);
         let answering = self.guard.layer(self.forwarder).call(request);
         match answering.await {
@@ -108,6 +118,10 @@ impl ServiceTarget {
 impl Accept for ServiceTarget {
     type Stream = Stream<MarkedStream>;
     type ConnectionInfo = ConnectionMark;
+
+    fn expects_proxy_header(&self) -> bool {
+        self.proxy_protocol
+    }
 
     async fn accept(&self, stream: TcpStream) -> io::Result<(Self::Stream, ConnectionMark)> {
         SocketOptions::default().set(&stream);
@@ -125,7 +139,7 @@ impl HttpService for ServiceTarget {
         self,
         client: SocketAddr,
         mark: ConnectionMark,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         mark.on_request(&request);
         async move {

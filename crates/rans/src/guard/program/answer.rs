@@ -1,7 +1,7 @@
 //! Answers to requests that a guard refuses before they wait for a worker.
 
 use super::forward::ForwardedBody;
-use crate::guard::{Chunk, GuardedBody};
+use crate::guard::{AnswerError, Chunk, GuardedBody};
 use crate::request_head::Refusal;
 use bytes::Bytes;
 use http::Response;
@@ -26,7 +26,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<ProgramBody> {
 
 impl Body for ProgramBody {
     type Data = Chunk<Bytes>;
-    type Error = Box<dyn Error + Send + Sync>;
+    type Error = AnswerError<Box<dyn Error + Send + Sync>>;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,

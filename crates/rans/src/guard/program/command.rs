@@ -38,7 +38,7 @@ pub struct GuardCommand {
     #[arg(long, value_name = "N")]
     workers: Option<String>,
     /// Largest number of requests that wait;
-    /// if there are more, the newest request of the lowest class is refused with 503 [default: 1024]
+    /// if there are more, a request of the lowest class is refused with 503 [default: 1024]
     #[arg(long, value_name = "N")]
     queue: Option<String>,
     /// Action for a running request whose client leaves:

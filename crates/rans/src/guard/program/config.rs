@@ -52,6 +52,9 @@ pub struct ProgramConfig {
     /// DSCP of packets to clients.
     #[serde(default)]
     pub dscp: ClassMarks,
+    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
+    #[serde(default)]
+    pub proxy_protocol: bool,
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,

@@ -7,7 +7,7 @@ const CLASSES: [&str; 3] = ["primary", "duplicate", "optional"];
 
 type Counter = (&'static str, &'static str, fn(&ClassCounts) -> u64);
 
-const COUNTERS: [Counter; 6] = [
+const COUNTERS: [Counter; 7] = [
     ("requests", "Requests that arrived", |class| class.arrived),
     ("done", "Requests whose answer was sent whole", |class| {
         class.done
@@ -26,6 +26,11 @@ const COUNTERS: [Counter; 6] = [
         "held",
         "Requests that ran to their end after their client left",
         |class| class.held,
+    ),
+    (
+        "displaced",
+        "Requests ended because their client took nothing of the answer while another client waited",
+        |class| class.displaced,
     ),
     ("shed", "Requests refused with 503", |class| class.refused),
 ];

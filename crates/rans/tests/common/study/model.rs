@@ -184,7 +184,7 @@ where
         + Send
         + 'static,
     S::Future: Send + 'static,
-    R: Body<Error = Infallible> + Send + 'static,
+    R: Body<Error: std::error::Error + Send + Sync> + Send + 'static,
     R::Data: Send,
 {
     let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
