@@ -42,6 +42,7 @@ extern crate alloc;
 
 mod aggregation;
 mod answer;
+mod budget;
 mod client;
 mod coverage;
 mod gate;
@@ -51,6 +52,7 @@ mod policy;
 mod ranges;
 mod send_space;
 mod server;
+mod sharing;
 mod sides;
 mod station;
 mod stream;

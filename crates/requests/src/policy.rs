@@ -16,6 +16,8 @@ pub enum Trigger {
     After(Duration),
     /// Each time a percentile of the client's earlier latencies passes without an answer, a further copy is sent.
     AfterPercentile(Percentile),
+    /// Each time a copy fails, a further copy is sent. Triggers other than this one also send it then.
+    OnFailure,
 }
 
 /// Split of an object among its copies, where the bytes of all copies count.
@@ -53,8 +55,10 @@ impl Default for Percentile {
 }
 
 /// Budget of copies beyond the quorum, as in gRPC, Finagle and Envoy.
-/// Each request adds `thousandths / 1000` of a token, and each copy beyond the quorum takes one token.
-/// The budget starts full and holds at most `burst` tokens. If no token is left, the copy is dropped.
+/// Each request adds `thousandths / 1000` of a token, and each copy beyond the quorum takes one token,
+/// also a copy that is sent after a failure.
+/// The budget starts full and holds at most `burst` tokens. If no token is left, the copy is not sent.
+/// Each request that ends with [`Client::on_overload`](super::Client::on_overload) removes one token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BudgetConfig {
     /// Thousandths of a token that each request adds to the budget.
@@ -89,6 +93,11 @@ pub struct Policy {
     pub swap_lead: Option<u64>,
     /// Budget of copies beyond the quorum; `None`: no limit.
     pub budget: Option<BudgetConfig>,
+    /// Whether copies may use credit before they use tokens of the budget.
+    /// Each request with a good answer earns the credit of one copy. Copies after a failure may always use credit.
+    /// With credit, all requests can be copied while they succeed. Use it for servers where copies cost almost nothing:
+    /// servers that run low-priority work after high-priority work, and stop the work on cancelled copies.
+    pub uses_credit: bool,
 }
 
 impl Policy {
@@ -104,6 +113,7 @@ impl Policy {
         piece: 1_000_000,
         swap_lead: None,
         budget: None,
+        uses_credit: false,
     };
 
     /// Policy with two copies that are sent together, in the same class. Copies are never cancelled.
