@@ -1,12 +1,10 @@
 //! Client of requests. It sends copies and counts the bytes of answers.
 //! When a request is complete, the client purges all its copies.
 
-use super::aggregation::Aggregation;
 use super::budget::Budget;
-use super::header::{
-    ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId,
-};
+use super::header::{CancelScope, CopyId, HIGH, LOW, Purpose, RequestHeader, RequestId};
 use super::hedging::Latencies;
+use super::pending::{CopyState, Pending, header};
 use super::policy::{MAX_COPIES, Policy, Split, Trigger};
 use super::sharing::Sharing;
 use super::sides::Spare;
@@ -23,50 +21,6 @@ pub struct Completion {
     pub winner: u8,
     /// Number of copies that were sent.
     pub copies: u8,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct CopyState {
-    server: HostId,
-    priority: u8,
-    received: u64,
-    /// Latest congestion window that the server reported, in bytes.
-    window: Option<u64>,
-    /// Whether a request for this copy was sent to the server.
-    is_known: bool,
-}
-
-impl CopyState {
-    /// Progress of the copy in bytes, for the comparison of two copies.
-    /// With `by_window`, the progress is the latest congestion window. Otherwise it is the number of bytes received.
-    fn standing(&self, by_window: bool) -> u64 {
-        match by_window {
-            true => self.window.unwrap_or(0),
-            false => self.received,
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Pending {
-    policy: Policy,
-    bytes: u64,
-    start: Time,
-    copies: [CopyState; MAX_COPIES],
-    /// Largest number of copies that can be sent: one for each server in use.
-    servers: u8,
-    /// Number of copies that were sent.
-    sent: u8,
-    /// Number of copies whose answer has arrived completely.
-    whole: u8,
-    /// Number of copies that have failed and will not answer.
-    failed: u8,
-    /// Time at which the next copy is due.
-    due: Option<Time>,
-    /// Ranges of all copies, if the bytes of all copies count.
-    sharing: Option<Sharing>,
-    /// Time at which a copy without work may take work from another copy.
-    idle: Option<Time>,
 }
 
 /// Client of requests as plain state. The application calls [`submit`](Self::submit).
@@ -397,6 +351,13 @@ impl Client {
         self.may_spend(policy, true)
     }
 
+    /// Records a good answer to a request that only the driver knows. It earns credit, like each such request.
+    pub fn on_success(&mut self) {
+        if let Some(budget) = &mut self.budget {
+            budget.succeeded();
+        }
+    }
+
     /// Records that a request ended without a good answer, because its servers are overloaded or cannot be reached.
     /// Such requests use the budget up, so that copies do not add load.
     pub fn on_overload(&mut self) {
@@ -516,9 +477,7 @@ impl Client {
             return;
         };
         self.latencies.add(now.since(pending.start));
-        if let Some(budget) = &mut self.budget {
-            budget.succeeded();
-        }
+        self.on_success();
         if let Some(scope) = pending.policy.purge {
             for index in 0..pending.sent {
                 // With `Split::Ranges`, no message marks the last piece.
@@ -570,31 +529,4 @@ impl Client {
             self.out.push_back(message);
         }
     }
-}
-
-/// Returns the header of a message about one copy, and the server that receives the message.
-fn header(
-    pending: &Pending,
-    request: RequestId,
-    copy: u8,
-    purpose: Purpose,
-) -> (HostId, RequestHeader) {
-    let state = &pending.copies[usize::from(copy)];
-    let order = match &pending.sharing {
-        Some(Sharing::Meet(_)) => Aggregation::order(copy),
-        Some(Sharing::Ranges(_)) | None => Order::Forwards,
-    };
-    let message = RequestHeader {
-        copy: CopyId { request, copy },
-        purpose,
-        priority: state.priority,
-        range: ByteRange {
-            from: 0,
-            to: pending.bytes,
-        },
-        object: pending.bytes,
-        order,
-        body: 0,
-    };
-    (state.server, message)
 }

@@ -48,6 +48,7 @@ mod coverage;
 mod gate;
 mod header;
 mod hedging;
+mod pending;
 mod policy;
 mod ranges;
 mod send_space;

@@ -71,8 +71,12 @@ pub struct ClientConfig {
     /// By default, the client sends a low-priority copy immediately, and the first answer purges the other copy.
     pub purging: Policy,
     /// Policy for all other replicas.
-    /// By default, the client sends a copy after its own 95th percentile of latency, for at most one request in ten.
+    /// By default, the client sends a copy after its own 95th percentile of latency.
     pub elsewhere: Policy,
+    /// Budget of all copies: hedges, copies after failures, requests to other replicas, and ranges. `None`: no limit.
+    /// The policies have no budgets of their own. By default, copies are at most one in ten requests, and ten more.
+    /// Replicas with a guard may get more copies: one for each request that had a good answer.
+    pub budget: Option<BudgetConfig>,
     /// Methods of the requests that may be copied.
     pub methods: Methods,
     /// Function that returns whether a status ends a request.
@@ -106,16 +110,16 @@ impl Default for ClientConfig {
             elsewhere: Policy {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
-                budget: Some(BudgetConfig {
-                    // Chosen, not measured: one request in ten may have a copy.
-                    // Usually one in twenty has a copy, because one in twenty is slower than the 95th percentile.
-                    // So the budget limits copies only if replicas become slow before the percentile follows.
-                    thousandths: 100,
-                    // Chosen, not measured: even in a burst, ten slow requests may be copied.
-                    burst: 10,
-                }),
                 ..Policy::DUPLICATE_LOW
             },
+            budget: Some(BudgetConfig {
+                // Chosen, not measured: one request in ten may have a copy.
+                // Usually one in twenty has a copy, because one in twenty is slower than the 95th percentile.
+                // So the budget limits hedges only if replicas become slow before the percentile follows.
+                thousandths: 100,
+                // Chosen, not measured: even in a burst, ten slow requests may be copied.
+                burst: 10,
+            }),
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
@@ -154,6 +158,9 @@ impl ClientConfig {
         for policy in [&self.purging, &self.elsewhere] {
             if let Some(fault) = policy.fault() {
                 return Some(fault);
+            }
+            if policy.budget.is_some() || policy.uses_credit {
+                return Some("the budget of a client is not part of its policies");
             }
             // The driver supports only one primary and one copy, and drops the other one after the first answer.
             if policy.copies > 2 || policy.quorum != 1 || policy.aggregates {
