@@ -26,7 +26,7 @@ const HEDGED: Policy = Policy {
 /// Result of all copies of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
-    /// The copy with this number has a good answer. All copies before it have failed.
+    /// The copy with this number has a good answer. All copies before it fail.
     Good(u8),
     /// All copies fail, because the servers are overloaded.
     Overload,
@@ -43,7 +43,7 @@ struct Stage {
     next: u32,
     requests: u64,
     copies: u64,
-    /// Copies of requests that were hedged or sent at once, without credit.
+    /// Requests with a good answer.
     successes: u64,
 }
 
@@ -59,7 +59,7 @@ impl Stage {
         }
     }
 
-    /// Counts the copies beyond the first that the client has sent. Returns the number of all copies of the request.
+    /// Counts the copies that the client has sent.
     fn sent(&mut self, sent: &mut u8) {
         while let Some((_, header)) = self.client.poll_transmit() {
             if header.purpose == Purpose::Ask {
@@ -81,7 +81,7 @@ impl Stage {
             let mut sent = 0;
             self.sent(&mut sent);
             if is_slow {
-                self.now = self.now + Duration::from_ms(20);
+                self.now += Duration::from_ms(20);
                 self.client.on_timeout(self.now);
                 self.sent(&mut sent);
             }
@@ -92,9 +92,7 @@ impl Stage {
                     self.client.abandon(id);
                     break true;
                 }
-                if ending == Ending::Good(all + copy)
-                    || (matches!(ending, Ending::Good(_)) && copy + 1 == sent)
-                {
+                if ending == Ending::Good(all + copy) {
                     self.client.on_bytes(self.now, failing, 1);
                     self.successes += 1;
                     break true;
@@ -231,4 +229,21 @@ fn a_policy_without_a_budget_copies_without_a_limit() {
         stage.run(unlimited, Ending::Overload, false, false);
     }
     assert_eq!(stage.copies, 1_000);
+}
+
+#[test]
+fn a_copy_for_failures_only_is_sent_after_a_failure_and_at_no_other_time() {
+    let on_failure = Policy {
+        trigger: Trigger::OnFailure,
+        ..CREDITED
+    };
+    let mut stage = Stage::new();
+    for _ in 0..100 {
+        stage.run(on_failure, Ending::Good(0), true, false);
+    }
+    assert_eq!(stage.copies, 0);
+    for _ in 0..10 {
+        stage.run(on_failure, Ending::Good(1), false, false);
+    }
+    assert_eq!(stage.copies, 10);
 }

@@ -162,6 +162,7 @@ async fn case(
         },
         // The servers have no guards, but every request has to be copied.
         budget: None,
+        trial: None,
         ..ClientConfig::default()
     };
     let client = async |settings| {

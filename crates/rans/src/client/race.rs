@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
+use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId, Ticket, TrialEnd};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
@@ -40,6 +40,8 @@ where
     tried: Vec<usize>,
     /// Whether a replica may have received the request.
     was_received: bool,
+    /// Request in the trial of copies.
+    ticket: Option<Ticket>,
     /// Timer that expires when the next copy is due.
     timer: Option<Pin<Box<Sleep>>>,
     /// First answer whose status was not acceptable. Without such an answer: the first error.
@@ -65,6 +67,7 @@ where
             running: Vec::new(),
             tried: Vec::new(),
             was_received: false,
+            ticket: None,
             timer: None,
             unacceptable: None,
         }
@@ -82,6 +85,10 @@ where
             };
             if let Some(answer) = self.poll_copies(cx) {
                 self.request = None;
+                let is_good = answer
+                    .as_ref()
+                    .is_ok_and(|answer| (self.shared.config.acceptable)(answer.status()));
+                self.end_trial(!is_good);
                 return Poll::Ready(answer);
             }
             // `poll_copies` has sent the request to other replicas under a new number. The new copies are polled first.
@@ -116,10 +123,15 @@ where
         let again = allowed.then(|| self.body.as_ref().and_then(Replay::replay));
         let is_copied = again.flatten().is_some();
         let moment = (now, self.shared.time(now));
+        if self.tried.is_empty() {
+            let mut state = self.shared.lock();
+            self.ticket = state.trial.as_mut().map(|trial| trial.begin(moment.1));
+        }
         let beginning = Beginning {
             is_copied,
             tried: &self.tried,
             is_unsent: !self.was_received,
+            may_copy: self.ticket.is_none_or(|ticket| ticket.may_copy),
         };
         let config = &self.shared.config;
         let begun = self.shared.lock().begin(moment, config, &beginning);
@@ -247,6 +259,21 @@ where
     R: Send + 'static,
     E: Send + 'static,
 {
+    /// Ends the request in the trial of copies.
+    fn end_trial(&mut self, has_failed: bool) {
+        let Some(ticket) = self.ticket.take() else {
+            return;
+        };
+        let end = TrialEnd {
+            copies: u32::try_from(self.tried.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            has_failed,
+        };
+        let now = self.shared.time(Instant::now());
+        if let Some(trial) = &mut self.shared.lock().trial {
+            trial.end(now, ticket, end);
+        }
+    }
+
     /// Drops a copy. If the replica's budget of resets is used up, the copy runs to its end instead.
     fn purge(&mut self, id: CopyId) {
         let Some(at) = self.running.iter().position(|copy| copy.id == id) else {
@@ -280,6 +307,8 @@ where
     E: Send + 'static,
 {
     fn drop(&mut self) {
+        // Until then the request had no answer, so the time until then counts in the trial.
+        self.end_trial(false);
         // The application has dropped the request before its answer.
         if let Some(id) = self.request.take() {
             self.shared.lock().abandon(id);

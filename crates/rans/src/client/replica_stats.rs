@@ -40,7 +40,8 @@ pub(super) struct ReplicaStats {
     /// Whether the replica purges. `None`: unknown.
     pub purges: Option<bool>,
     /// Whether the latest answer came through a guard. A guard runs low-priority work after high-priority work.
-    pub has_guard: bool,
+    /// `None`: the replica has not answered yet.
+    pub has_guard: Option<bool>,
     /// Whether the user considers the replica healthy.
     pub is_healthy: bool,
     /// Average latency of good answers in seconds.
@@ -64,7 +65,7 @@ impl ReplicaStats {
         Self {
             in_flight: 0,
             purges,
-            has_guard: false,
+            has_guard: None,
             is_healthy: true,
             latency: None,
             goodness: 1.0,

@@ -1,6 +1,6 @@
 //! State that all requests of a client share: statistics of the replicas, and state of the policies.
 
-use super::config::ClientConfig;
+use super::config::{ClientConfig, TrialSlots};
 use super::replica::{ClientCounts, Purges};
 use super::replica_stats::{Clock, ReplicaStats};
 use crate::via::names_guard;
@@ -10,8 +10,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use tailcut_requests::{Client, CopyId, Policy, Purpose, RequestHeader, RequestId};
-use tailcut_units::{HostId, Time};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tailcut_requests::{
+    Client, CopyId, Policy, Purpose, RequestHeader, RequestId, Trial, TrialConfig, Trigger,
+};
+use tailcut_units::{Duration, HostId, Time};
 use tokio::time::Instant;
 
 /// One in this number of copies goes to a random replica. All other copies go to the least loaded replicas.
@@ -28,6 +31,8 @@ pub(super) struct Beginning<'a> {
     pub tried: &'a [usize],
     /// Whether none of these replicas has received the request.
     pub is_unsent: bool,
+    /// Whether the request may have copies that are not sent because of a failure.
+    pub may_copy: bool,
 }
 
 /// Messages to replicas that a request has to send now.
@@ -43,6 +48,8 @@ pub(super) struct State {
     pub stats: Vec<ReplicaStats>,
     pub counts: ClientCounts,
     policy: Client,
+    /// Trial of copies. `None`: copies are always sent.
+    pub trial: Option<Trial>,
     /// Messages for requests whose copy became due while another request polled the policy.
     inboxes: HashMap<RequestId, Inbox>,
     next: u32,
@@ -67,13 +74,16 @@ impl Shared {
         }
         let began = Instant::now();
         let stats = |purges: Purges| ReplicaStats::new(began, purges.known(), config.resets);
+        let stats: Vec<_> = replicas.map(stats).collect();
+        let slots = config.trial_slots(stats.len());
         let state = State {
-            stats: replicas.map(stats).collect(),
+            stats,
             counts: ClientCounts::default(),
             policy: Client::new(Policy {
                 budget: config.budget,
                 ..config.elsewhere
             })?,
+            trial: slots.map(|slots| new_trial(slots, Time::ZERO)),
             inboxes: HashMap::new(),
             next: 0,
             random,
@@ -100,11 +110,15 @@ impl Shared {
                 ReplicaStats::without_requests,
             )
         };
+        let stats: Vec<_> = replicas.map(stats).collect();
+        let slots = self.config.trial_slots(stats.len());
+        let trial = state.trial.clone();
         let next = State {
-            stats: replicas.map(stats).collect(),
+            stats,
             counts: state.counts,
             // The new policy keeps the measured latencies and the budget. Requests in flight finish in the old state.
             policy: state.policy.without_requests(),
+            trial: trial.or_else(|| slots.map(|slots| new_trial(slots, self.time(now)))),
             inboxes: HashMap::new(),
             next: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -114,6 +128,20 @@ impl Shared {
             began: self.began,
             state: Mutex::new(next),
         }
+    }
+
+    /// Takes over the knowledge of a former client with the same configuration.
+    #[cfg(feature = "gateway")]
+    pub fn continue_from(&self, former: &Self) {
+        let (policy, trial) = {
+            let former = former.lock();
+            (former.policy.without_requests(), former.trial.clone())
+        };
+        let mut state = self.lock();
+        state.policy = policy;
+        // The times of both clients differ, so the trial gets the time at which this client began.
+        let since = former.time(self.began).as_ns();
+        state.trial = trial.map(|trial| trial.moved(since));
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
@@ -130,6 +158,20 @@ impl Shared {
     }
 }
 
+/// Creates a trial whose slots follow the system's clock.
+fn new_trial(slots: TrialSlots, now: Time) -> Trial {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let epoch = epoch.map_or(0, |since| since.as_nanos().min(u64::MAX.into()) as u64);
+    let epoch = epoch.saturating_sub(now.as_ns());
+    let length = slots.length.as_nanos().min(u64::MAX.into()) as u64;
+    let config = TrialConfig {
+        slot: Duration::from_ns(length),
+        seed: slots.seed,
+        epoch,
+    };
+    Trial::new(config, now)
+}
+
 impl State {
     /// Begins a request. Its primary goes to the less loaded of two random replicas. Its copy goes to another replica.
     /// Returns `None` if no replica is left, or if the budget of copies is used up.
@@ -143,6 +185,7 @@ impl State {
             is_copied,
             tried,
             is_unsent,
+            may_copy,
         } = beginning;
         let mut candidates = self.open(now);
         if !tried.is_empty() {
@@ -159,7 +202,10 @@ impl State {
             true => self.draw(&mut candidates),
             false => None,
         };
-        let policy = self.policy(config, primary, copy);
+        let mut policy = self.policy(config, primary, copy);
+        if !may_copy {
+            policy.trigger = Trigger::OnFailure;
+        }
         let mut id = RequestId(self.next);
         while self.policy.is_pending(id) {
             id = RequestId(id.0.wrapping_add(1));
@@ -198,7 +244,8 @@ impl State {
         Policy {
             budget: config.budget,
             // Without a guard, a copy delays the requests that come after it.
-            uses_credit: both(|stats| stats.purges == Some(true) && stats.has_guard),
+            // Only an answer shows a guard. If the replica is said to purge, its first copies may use credit.
+            uses_credit: both(|stats| stats.purges == Some(true) && stats.has_guard != Some(false)),
             ..policy
         }
     }
@@ -234,9 +281,10 @@ impl State {
             _ => stats.failed(now, config.breaker, clock),
         }
         if let Ok(answer) = answer {
-            stats.has_guard = names_guard(answer.headers());
+            let has_guard = names_guard(answer.headers());
+            stats.has_guard = Some(has_guard);
             if learns {
-                stats.purges = Some(stats.has_guard);
+                stats.purges = Some(has_guard);
             }
         }
     }

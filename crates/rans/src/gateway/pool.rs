@@ -3,7 +3,7 @@
 
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream, Warning};
-use crate::client::{Client, ClientConfig, Purges, Replica};
+use crate::client::{Client, ClientConfig, Purges, Replica, TrialSlots};
 use crate::connections::{
     ConnectionConfig, ConnectionError, Connections, Connector, Wire, is_readable,
 };
@@ -25,6 +25,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
 use tailcut_requests::{BudgetConfig, Percentile, Policy, Trigger};
+use tailcut_units::stream_seed;
 use tower_service::Service;
 
 /// Connector to one address.
@@ -223,6 +224,12 @@ fn unsent(error: &dyn Any) -> bool {
     )
 }
 
+/// Returns a number that is the same for the same name at all gateways.
+fn seed_of(name: &str) -> u64 {
+    name.bytes()
+        .fold(0, |seed, byte| stream_seed(seed, 0, byte.into()))
+}
+
 /// Returns the configuration of a route's client.
 fn client(config: &RouteConfig) -> ClientConfig {
     let percentile = Percentile {
@@ -248,6 +255,11 @@ fn client(config: &RouteConfig) -> ClientConfig {
         purging: policy(config.duplicates),
         elsewhere: policy(config.elsewhere),
         budget,
+        trial: config.do_no_harm.then(|| TrialSlots {
+            length: config.trial_slot,
+            // Gateways of one route have the same slots, so the route's name determines the seed.
+            seed: seed_of(&config.name),
+        }),
         methods: config.methods,
         unsent,
         marks_copies: config.marks_copies,

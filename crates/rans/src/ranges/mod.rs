@@ -127,12 +127,15 @@ fn make_whole<R>(answer: &mut Response<R>) {
 /// Form in which an object arrives at the caller.
 enum Begun<S: Origin<B>, B> {
     Answer(Response<AnswerBody<S::Body>>),
-    Parts {
-        head: Box<response::Parts>,
-        total: u64,
-        check: Option<Check>,
-        transfer: Box<Transfer<S, B>>,
-    },
+    Parts(Box<BegunParts<S, B>>),
+}
+
+/// Object that arrives in parts.
+struct BegunParts<S: Origin<B>, B> {
+    head: response::Parts,
+    total: u64,
+    check: Option<Check>,
+    transfer: Transfer<S, B>,
 }
 
 /// Result of the request for the first piece.
@@ -142,7 +145,7 @@ enum Opened<R> {
     /// Object whose parts cannot be combined, so that the whole object has to be requested.
     Whole,
     /// First part of an object that has more parts, and the head of an answer with the whole object.
-    Part(Box<response::Parts>, FirstPart<R>),
+    Part(Box<(response::Parts, FirstPart<R>)>),
 }
 
 impl<S> Ranges<S> {
@@ -190,7 +193,8 @@ impl<S> Ranges<S> {
                     _ => Ok(begun),
                 }
             }
-            Opened::Part(head, first) => {
+            Opened::Part(part) => {
+                let (head, first) = *part;
                 self.counter.add(|counts| counts.objects += 1);
                 let total = first.identity.total;
                 let digest = first.identity.digest.clone();
@@ -199,12 +203,12 @@ impl<S> Ranges<S> {
                 let request = Request::from_parts(parts, last);
                 let config = (self.config, window);
                 let transfer = Transfer::new(client, config, counter, request, first);
-                Ok(Begun::Parts {
+                Ok(Begun::Parts(Box::new(BegunParts {
                     head,
                     total,
                     check,
-                    transfer: Box::new(transfer),
-                })
+                    transfer,
+                })))
             }
         }
     }
@@ -264,7 +268,7 @@ impl<S> Ranges<S> {
             body,
             content,
         };
-        Ok(Opened::Part(Box::new(head), first))
+        Ok(Opened::Part(Box::new((head, first))))
     }
 
     async fn whole<B>(&mut self, request: Request<B>) -> Result<Begun<S, B>, RangesError>
@@ -308,15 +312,16 @@ impl<S> Ranges<S> {
                 sink.take_all(body).await?;
                 Ok(head)
             }
-            Begun::Parts {
-                head,
-                total,
-                check,
-                mut transfer,
-            } => {
+            Begun::Parts(begun) => {
+                let BegunParts {
+                    head,
+                    total,
+                    check,
+                    mut transfer,
+                } = *begun;
                 poll_fn(|cx| transfer.poll_rest(cx, &mut sink)).await?;
                 sink.verify(total, check).await?;
-                Ok(*head)
+                Ok(head)
             }
         }
     }
@@ -351,19 +356,20 @@ where
                     };
                     Ok(Response::from_parts(head, body))
                 }
-                Begun::Parts {
-                    head,
-                    total,
-                    check,
-                    mut transfer,
-                } => {
+                Begun::Parts(begun) => {
+                    let BegunParts {
+                        head,
+                        total,
+                        check,
+                        mut transfer,
+                    } = *begun;
                     let (mut writer, reader) = reorder_buffer();
                     let task = tokio::spawn(async move {
                         let end = poll_fn(|cx| transfer.poll_rest(cx, &mut writer)).await;
                         writer.end(end);
                     });
                     let body = RangesBody::parts(reader, total, task.abort_handle(), check);
-                    Ok(Response::from_parts(*head, body))
+                    Ok(Response::from_parts(head, body))
                 }
             }
         })

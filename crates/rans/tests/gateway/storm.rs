@@ -220,3 +220,27 @@ async fn a_replica_that_refuses_at_once_does_not_attract_requests() {
         assert!(good > 400, "{status}: {good} of 480");
     }
 }
+
+#[tokio::test]
+async fn a_gateway_compares_slots_with_and_without_copies_and_shows_the_result() {
+    let replicas = [(); 2].map(|()| Replica::new(200, true));
+    let gateway = started(&replicas, json!({ "trial_slot": "100ms" })).await;
+    let metric = |name: &str| gateway.metric(&format!("tailcut_gateway_{name}{{route=\"test\"}}"));
+    let mut requests = 0;
+    while metric("copies_tests_total") < 3.0 {
+        let good = flood(&gateway, Version::One, 8, 20).await;
+        requests += 160;
+        assert_eq!(good, 160);
+    }
+    assert!([0.0, 0.5, 1.0].contains(&metric("copies_help")));
+    assert!(metric("copies_gain_ratio") <= 1.0);
+    assert!(metric("copies_cost_ratio") > 0.0);
+    assert!(metric("copies_total") < f64::from(requests));
+    let off = started(&replicas, json!({ "do_no_harm": false })).await;
+    flood(&off, Version::One, 1, 1).await;
+    assert!(
+        !off.gateway
+            .metrics()
+            .contains("tailcut_gateway_copies_help{")
+    );
+}
