@@ -246,6 +246,16 @@ pub struct RouteConfig {
         deserialize_with = "thousandths::<0, 1_000, _, _>"
     )]
     pub budget: u32,
+    /// Whether the gateway finds out whether copies help, and ends them while they do not.
+    #[serde(default = "yes")]
+    pub do_no_harm: bool,
+    /// Length of a slot of time with or without copies, for [`do_no_harm`](Self::do_no_harm), 100 ms to 1 h.
+    #[serde(
+        rename = "trial_slot",
+        default = "seconds::<5>",
+        deserialize_with = "time::<100, HOUR, _>"
+    )]
+    pub trial_slot: Duration,
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
@@ -357,6 +367,9 @@ impl RouteConfig {
         }
         if replicas.is_empty() {
             return Err(at.refuse("replicas", "a list of at least one replica"));
+        }
+        if at.has("trial_slot") && !route.do_no_harm {
+            return Err(at.refuse("trial_slot", "only with do_no_harm"));
         }
         if at.has("verify") && route.ranges.is_none() {
             return Err(at.refuse("verify", "only with ranges"));

@@ -5,6 +5,7 @@ use super::route::Route;
 use crate::client::{ClientCounts, ReplicaState};
 use crate::ranges::{Ranges, RangesCounts};
 use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
+use tailcut_requests::{TrialReport, Verdict};
 
 /// Route, and the number of connections of its listener.
 pub(super) struct RouteMetrics<'a> {
@@ -152,8 +153,52 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
         "Time until the first byte of an answer, or the last byte of a small answer",
         of_routes().map(|(label, counts)| (label, counts.latencies.clone())),
     );
+    trials(&mut page, routes);
     replicas(&mut page, routes);
     page.text()
+}
+
+/// Name and help text of a metric of the trials, and a function that returns its value if it is known.
+type TrialMetric = (&'static str, &'static str, fn(&TrialReport) -> Option<f64>);
+
+const TRIALS: [TrialMetric; 3] = [
+    (
+        "copies_gain_ratio",
+        "Share of the mean latency that copies save; below 0: they make requests slower",
+        |report| report.gain,
+    ),
+    (
+        "copies_cost_ratio",
+        "Copies for each request, in slots of time with copies",
+        |report| report.cost,
+    ),
+    (
+        "copies_help",
+        "Whether copies help: 1, they do not: 0, not known yet: 0.5",
+        |report| {
+            Some(match report.verdict {
+                Verdict::Helps => 1.0,
+                Verdict::Unknown => 0.5,
+                Verdict::Useless => 0.0,
+            })
+        },
+    ),
+];
+
+fn trials(page: &mut Page, routes: &[RouteMetrics<'_>]) {
+    for (name, help, value) in TRIALS {
+        let samples = routes.iter().filter_map(|shown| {
+            let value = value(&shown.route.pool().client.trial()?)?;
+            Some((shown.label(), ConstGauge::new(value)))
+        });
+        page.family(name, None, help, samples);
+    }
+    let tests = routes.iter().filter_map(|shown| {
+        let tests = shown.route.pool().client.trial()?.tests;
+        Some((shown.label(), ConstCounter::new(tests)))
+    });
+    let help = "Comparisons of slots of time with and without copies";
+    page.family("copies_tests", None, help, tests);
 }
 
 fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {

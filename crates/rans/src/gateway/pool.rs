@@ -2,8 +2,8 @@
 //! Each address is a separate replica, with one set of connections for primaries and one for copies.
 
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
-use super::upstream::{Counts, Failure, Upstream};
-use crate::client::{Client, ClientConfig, Replica};
+use super::upstream::{Counts, Failure, Upstream, Warning};
+use crate::client::{Client, ClientConfig, Purges, Replica, TrialSlots};
 use crate::connections::{
     ConnectionConfig, ConnectionError, Connections, Connector, Wire, is_readable,
 };
@@ -24,7 +24,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
-use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tailcut_requests::{BudgetConfig, Percentile, Policy, Trigger};
+use tailcut_units::stream_seed;
 use tower_service::Service;
 
 /// Connector to one address.
@@ -183,6 +184,9 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
         linger: config.times.linger,
         ..ConnectionConfig::default()
     };
+    // The warning is about copies beyond the budget, so there is none without a budget.
+    let may_warn = config.purges == Purges::Yes && config.budget < 1_000;
+    let warning = may_warn.then(|| Arc::new(Warning::new(&config.name, &replica.to)));
     let counts = Arc::new(Counts::default());
     let upstream = || {
         let time = config.times.connect;
@@ -201,6 +205,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
             counts: Arc::clone(&counts),
             time: config.times.answer,
             whole: config.stored_bodies.whole,
+            warning: warning.clone(),
         })
     };
     Ok(Member {
@@ -219,22 +224,23 @@ fn unsent(error: &dyn Any) -> bool {
     )
 }
 
+/// Returns a number that is the same for the same name at all gateways.
+fn seed_of(name: &str) -> u64 {
+    name.bytes()
+        .fold(0, |seed, byte| stream_seed(seed, 0, byte.into()))
+}
+
 /// Returns the configuration of a route's client.
 fn client(config: &RouteConfig) -> ClientConfig {
     let percentile = Percentile {
         thousandths: config.percentile,
         ..Percentile::default()
     };
-    let policy = |when, budget| match when {
+    let policy = |when| match when {
         Duplicates::Off => Policy::SINGLE,
-        Duplicates::AtOnce => Policy {
-            budget,
-            ..Policy::DAS
-        },
+        Duplicates::AtOnce => Policy::DAS,
         Duplicates::AfterPercentile => Policy {
             trigger: Trigger::AfterPercentile(percentile),
-            purge: Some(CancelScope::Running),
-            budget,
             ..Policy::DAS
         },
     };
@@ -244,10 +250,16 @@ fn client(config: &RouteConfig) -> ClientConfig {
         burst: 10,
     };
     // A budget of 1,000 for a thousand requests allows every copy, so no limit is needed.
-    let elsewhere = (config.budget < 1_000).then_some(budget);
+    let budget = (config.budget < 1_000).then_some(budget);
     ClientConfig {
-        purging: policy(config.duplicates, None),
-        elsewhere: policy(config.elsewhere, elsewhere),
+        purging: policy(config.duplicates),
+        elsewhere: policy(config.elsewhere),
+        budget,
+        trial: config.do_no_harm.then(|| TrialSlots {
+            length: config.trial_slot,
+            // Gateways of one route have the same slots, so the route's name determines the seed.
+            seed: seed_of(&config.name),
+        }),
         methods: config.methods,
         unsent,
         marks_copies: config.marks_copies,

@@ -78,6 +78,7 @@ impl Route {
             return Ok(false);
         }
         let pool = Pool::new(&self.config, addresses, &before.members)?;
+        pool.client.continue_from(&before.client);
         // The counters of a new client start at 0, but a counter on the metrics page must never fall.
         self.counts.keep(before.client.counts());
         *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pool);

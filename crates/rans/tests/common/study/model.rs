@@ -211,6 +211,8 @@ pub fn client_config() -> ClientConfig {
             rate: 1e6,
             burst: u32::MAX,
         },
+        // A study measures all copies, and repeats itself exactly. A trial would follow the system's clock.
+        trial: None,
         ..ClientConfig::default()
     }
 }
