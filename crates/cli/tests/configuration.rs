@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tailcut_proxy::config::{Common, Draft, keys};
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_rans::gateway::{self, GatewayConfig};
 use tailcut_rans::guard::GuardConfig;
 use tailcut_rans::guard::program::ProgramConfig;
+use tailcut_rans::trace::TraceConfig;
 use tailcut_repnet::proxy::{self, ProxyConfig};
 use tailcut_repnet::{FlowSettings, Settings};
 
@@ -176,6 +178,12 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ("limits.head_timeout", "6s"),
         ("limits.idle_timeout", "6s"),
         ("limits.stall_timeout", "6s"),
+        ("log.access", "stdout"),
+        ("log.errors", "false"),
+        ("log.format", "json"),
+        ("log.level", "warn"),
+        ("request_id", "false"),
+        ("traceparent", "make"),
     ];
     let own = match program {
         "guard" => &[
@@ -263,6 +271,8 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<ProgramConfig>(""),
             of::<GuardConfig>(""),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
         ],
         "gateway" => vec![
             of::<gateway::RouteConfig>(""),
@@ -270,6 +280,8 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<gateway::StoredBodyLimits>(""),
             of::<gateway::Limits>("limits."),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
             of::<gateway::Check>("check."),
             of::<ClientTls>("replica_tls."),
         ],

@@ -338,3 +338,35 @@ pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         None => Ok((Stream::Plain(stream), false)),
     }
 }
+
+/// Reason why a TLS handshake has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TlsFault {
+    /// The certificate of the peer has expired, or is not valid yet.
+    Expired,
+    /// The certificate does not contain the peer's name.
+    Name,
+    /// The certificate comes from an unknown authority, or is not valid in another way.
+    Untrusted,
+    /// Another reason, such as an alert of the peer.
+    Other,
+}
+
+/// Returns the fault of TLS that has caused an error, if there is one.
+pub fn fault(error: &io::Error) -> Option<TlsFault> {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
+        NotValidYetContext,
+    };
+    let fault = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match fault {
+        rustls::Error::InvalidCertificate(why) => match why {
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
+                TlsFault::Expired
+            }
+            NotValidForName | NotValidForNameContext { .. } => TlsFault::Name,
+            _ => TlsFault::Untrusted,
+        },
+        _ => TlsFault::Other,
+    })
+}

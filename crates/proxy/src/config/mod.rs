@@ -11,6 +11,7 @@ mod values;
 
 pub use draft::{Draft, keys};
 pub use flags::{Common, Flags};
+pub(crate) use read::OUTPUT;
 pub use read::{Table, unique, unique_addresses};
 pub use values::{
     File, KeyFile, Scalar, count, name, scalar, size, size_or_endless, target, time,

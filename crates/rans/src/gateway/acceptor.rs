@@ -6,6 +6,7 @@ use super::config::{GatewayConfig, RouteConfig};
 use super::metrics::{self, RouteMetrics};
 use super::route::Route;
 use super::translate::ClientInfo;
+use crate::request_log::{Record, RecordedBody};
 use crate::socket::SocketOptions;
 use anyhow::{Context as _, Result};
 use http::{Request, Response};
@@ -21,6 +22,7 @@ use std::time::Duration;
 use tailcut_proxy::Running;
 use tailcut_proxy::admin::{Admin, Pages};
 use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, Slot};
+use tailcut_proxy::log::{Log, OpenLogs};
 use tailcut_proxy::tls::{self, ServerConfig, Stream};
 use tokio::net::TcpStream;
 
@@ -32,13 +34,13 @@ struct RouteTarget {
 }
 
 impl RouteTarget {
-    async fn open(config: &RouteConfig, before: Option<&Arc<Route>>) -> Result<Self> {
+    async fn open(config: &RouteConfig, before: Option<&Arc<Route>>, log: &Log) -> Result<Self> {
         let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
         let tls = tls.transpose();
         let tls = tls.with_context(|| format!("route {}", config.name))?;
         let route = match before {
             Some(before) if before.config == *config => Arc::clone(before),
-            _ => Route::open(config, before.map(|before| &**before)).await?,
+            _ => Route::open(config, before.map(|before| &**before), log).await?,
         };
         Ok(Self { route, tls })
     }
@@ -56,17 +58,22 @@ impl Accept for RouteTarget {
 }
 
 impl HttpService for RouteTarget {
-    type Body = ResponseBody;
+    type Body = RecordedBody<ResponseBody>;
     type Error = Infallible;
 
     fn answer(
         self,
         address: SocketAddr,
         is_secure: bool,
-        request: Request<Incoming>,
-    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
+        mut request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         let client_info = ClientInfo { address, is_secure };
-        async move { Ok(self.route.answer(client_info, request).await) }
+        // The record begins before the future is polled. A client may leave earlier.
+        let record = Record::begin(self.route.log.clone(), address, &mut request);
+        async move {
+            let answer = self.route.answer(client_info, request).await;
+            Ok(record.answered(answer))
+        }
     }
 }
 
@@ -74,6 +81,7 @@ impl HttpService for RouteTarget {
 struct GatewayStatus {
     listeners: Mutex<Vec<Slot<RouteTarget>>>,
     is_accepting: AtomicBool,
+    log: Log,
 }
 
 impl GatewayStatus {
@@ -99,7 +107,7 @@ impl Pages for GatewayStatus {
             route,
             connections: *connections,
         });
-        metrics::page(&shown.collect::<Vec<_>>())
+        metrics::page(&shown.collect::<Vec<_>>(), self.log.dropped())
     }
 }
 
@@ -160,6 +168,7 @@ impl Running for Gateway {
         let status = GatewayStatus {
             listeners: Mutex::default(),
             is_accepting: AtomicBool::new(true),
+            log: Log::default(),
         };
         let mut gateway = Self {
             listeners: Listeners::default(),
@@ -169,6 +178,10 @@ impl Running for Gateway {
         };
         gateway.reload(config).await?;
         Ok(gateway)
+    }
+
+    fn log(&self) -> Option<&Log> {
+        Some(&self.status.log)
     }
 
     fn addresses(&self, config: &GatewayConfig) -> Vec<String> {
@@ -195,6 +208,7 @@ impl Running for Gateway {
     /// All routes then stay unchanged.
     async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
         // All steps that can fail come before the first change, so that a failed reload changes nothing.
+        let logs = OpenLogs::open(&config.log)?;
         let admin_endpoint = config.admin.as_ref();
         let admin =
             Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
@@ -203,7 +217,7 @@ impl Running for Gateway {
         for config in &config.routes {
             let mut listeners = self.listeners.all().map(|(.., slot)| slot.service().route);
             let old = listeners.find(|old| old.config.name == config.name);
-            let service = RouteTarget::open(config, old.as_ref()).await?;
+            let service = RouteTarget::open(config, old.as_ref(), &self.status.log).await?;
             replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &service.route)));
             specs.push(ListenerSpec {
                 name: config.name.clone(),
@@ -218,6 +232,7 @@ impl Running for Gateway {
             old.counts.keep(old.pool().client.counts());
         }
         self.drain = config.drain;
+        self.status.log.set(logs);
         // The admin page reads this list, so the list changes only after the exchange has succeeded.
         *self.status.listeners() = self
             .listeners
@@ -235,5 +250,6 @@ impl Running for Gateway {
     async fn stop(self) {
         self.status.is_accepting.store(false, Relaxed);
         self.listeners.stop(self.drain).await;
+        self.status.log.close();
     }
 }

@@ -3,11 +3,12 @@
 use super::config::{Check, RouteConfig};
 use super::pool::{Member, resolve};
 use super::route::Route;
+use crate::reason::Reason;
 use crate::upload::RequestBody;
 use http::{Request, header};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
@@ -25,6 +26,7 @@ pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>) -> JoinSet<()> {
     {
         tasks.spawn(resolve_again(route.clone(), config.times.resolve));
     }
+    tasks.spawn(report_changes(route.clone()));
     if let Some(check) = &config.check {
         tasks.spawn(check_all(route.clone(), check.clone()));
     }
@@ -48,19 +50,70 @@ async fn resolve_again(route: Weak<Route>, time: Duration) {
         let Some(route) = route.upgrade() else {
             return;
         };
-        let name = &route.config.name;
+        let (name, log) = (&route.config.name, &route.log.log);
         let moved = match resolve(&route.config.replicas).await {
             Ok(addresses) => route.move_to(&addresses),
             Err(error) => Err(error),
         };
         match moved {
-            Ok(true) => eprintln!(
-                "tailcut gateway: route {name}: the addresses of its replicas have changed"
-            ),
+            Ok(true) => log.errors(|| {
+                let replicas = route.pool().members.len();
+                tracing::info!(
+                    route = name.as_str(),
+                    replicas,
+                    "the addresses of replicas have changed"
+                );
+            }),
             Ok(false) => {}
             // After an error, the replicas keep their former addresses.
-            Err(error) => eprintln!("tailcut gateway: route {name}: {error:#}"),
+            Err(error) => log.errors(|| {
+                let error = format!("{error:#}");
+                tracing::warn!(
+                    route = name.as_str(),
+                    error,
+                    "replicas keep their former addresses"
+                );
+            }),
         }
+    }
+}
+
+/// Interval between two looks at the states of replicas.
+/// A replica that fails is left alone for at least a second, so no such change is missed.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Writes a line when a replica does not get requests any more, and when it gets them again.
+async fn report_changes(route: Weak<Route>) {
+    let mut every = every(LOOK);
+    let mut closed: BTreeSet<Arc<str>> = BTreeSet::new();
+    loop {
+        every.tick().await;
+        let Some(route) = route.upgrade() else {
+            return;
+        };
+        let pool = route.pool();
+        let name = route.config.name.as_str();
+        for (member, state) in pool.members.iter().zip(pool.client.states()) {
+            let replica = member.primary().name;
+            if state.is_open && closed.remove(&replica) {
+                let replica = &*replica;
+                let event =
+                    || tracing::info!(route = name, replica, "a replica gets requests again");
+                route.log.log.errors(event);
+            } else if !state.is_open && state.in_flight == 0 && closed.insert(Arc::clone(&replica))
+            {
+                let reason = member.counts.latest().map(Reason::name);
+                let replica = &*replica;
+                let event =
+                    || tracing::warn!(route = name, replica, reason, "a replica gets no requests");
+                route.log.log.errors(event);
+            }
+        }
+        closed.retain(|replica| {
+            pool.members
+                .iter()
+                .any(|member| member.primary().name == *replica)
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::client::{Methods, Purges};
 use crate::connections::Protocol;
 use crate::ranges::Verify;
+use crate::trace::TraceConfig;
 use anyhow::Result;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use tailcut_proxy::config::{
     Common, Draft, Scalar, Table, count, name, scalar, size, time, unique, unique_addresses,
 };
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_proxy::{Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
@@ -284,6 +286,9 @@ pub struct RouteConfig {
     /// Sizes of the largest bodies that are stored completely.
     #[serde(skip)]
     pub stored_bodies: StoredBodyLimits,
+    /// Identifiers of requests.
+    #[serde(skip)]
+    pub trace: TraceConfig,
 }
 
 fn unnamed() -> String {
@@ -343,6 +348,7 @@ impl RouteConfig {
         let mut route: Self = at.read()?;
         route.times = at.read()?;
         route.stored_bodies = at.read()?;
+        route.trace = at.read()?;
         let limits = at.table("limits");
         route.limits = limits.read()?;
         route.limits.listener = limits.read()?;
@@ -382,6 +388,8 @@ pub struct GatewayConfig {
     pub admin: Option<Endpoint>,
     /// Longest time that open requests may continue after a signal to stop.
     pub drain: Duration,
+    /// Access log and error log.
+    pub log: LogConfig,
 }
 
 impl GatewayConfig {
@@ -398,6 +406,7 @@ impl GatewayConfig {
             routes: routes.collect::<Result<_>>()?,
             admin: common.admin(DEFAULT_ADMIN),
             drain: common.drain_timeout,
+            log: top.table("log").read()?,
         };
         draft.finish()?;
         let routes = || tables.iter().cloned().zip(&config.routes);

@@ -91,7 +91,7 @@ const STATES: [MetricOf<ReplicaState>; 3] = [
 ];
 
 /// Returns the text of the metrics page.
-pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
+pub(super) fn page(routes: &[RouteMetrics<'_>], dropped_lines: u64) -> String {
     let mut page = Page::new("tailcut_gateway");
     let answered = routes.iter().flat_map(|shown| {
         let statuses = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(str::to_owned);
@@ -103,6 +103,19 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
     });
     let help = "Requests answered, by the first digit of their status";
     page.family("requests", None, help, answered);
+    let finished = routes.iter().flat_map(|shown| {
+        let counts = shown.counts().finished.labels();
+        counts.into_iter().map(|([status, reason], count)| {
+            let [route] = shown.label();
+            ([route, status, reason], ConstCounter::new(count))
+        })
+    });
+    page.family(
+        "answers",
+        None,
+        "Requests that are over, by status, and by the reason why they failed",
+        finished,
+    );
     let of_routes = || routes.iter().map(|shown| (shown.label(), shown.counts()));
     page.family(
         "requests_open",
@@ -153,6 +166,11 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
         of_routes().map(|(label, counts)| (label, counts.latencies.clone())),
     );
     replicas(&mut page, routes);
+    page.single(
+        "log_lines_dropped",
+        "Lines of logs that were dropped, because their output was too slow",
+        ConstCounter::new(dropped_lines),
+    );
     page.text()
 }
 
@@ -181,6 +199,23 @@ fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
         None,
         "Requests and copies of a replica without a whole answer",
         all().map(|(labels, counts, _)| (labels, counts.failed.clone())),
+    );
+    let reasons = all().flat_map(|([route, replica, address], counts, _)| {
+        let reasons = counts.reasons().into_iter();
+        reasons.map(move |(reason, count)| {
+            let labels = [route.clone(), replica.clone(), address.clone()];
+            let reason = ("reason", reason.name().to_owned());
+            (
+                labels.into_iter().chain([reason]).collect::<Vec<_>>(),
+                ConstCounter::new(count),
+            )
+        })
+    });
+    page.family(
+        "replica_failures",
+        None,
+        "Requests and copies of a replica without a whole answer, by reason",
+        reasons,
     );
     for (name, help, value) in STATES {
         let samples = all().map(|(labels, _, state)| (labels, ConstGauge::new(value(&state))));

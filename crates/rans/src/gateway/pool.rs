@@ -184,6 +184,10 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
         ..ConnectionConfig::default()
     };
     let counts = Arc::new(Counts::default());
+    let name: Arc<str> = match host == at {
+        true => at.as_str().into(),
+        false => format!("{host} ({at})").into(),
+    };
     let upstream = || {
         let time = config.times.connect;
         let connector = Connector::new(at.clone(), SocketOptions::default(), time);
@@ -198,6 +202,7 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
                 host.clone(),
                 connection_config,
             ),
+            name: Arc::clone(&name),
             counts: Arc::clone(&counts),
             time: config.times.answer,
             whole: config.stored_bodies.whole,

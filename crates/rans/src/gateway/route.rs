@@ -11,12 +11,14 @@ use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
 use crate::request_head::Refusal;
+use crate::request_log::RouteLog;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::sync::{Arc, PoisonError, RwLock};
 use tailcut_proxy::http::RequestSlots;
+use tailcut_proxy::log::Log;
 use tailcut_requests::Class;
 use tokio::task::JoinSet;
 use tower_service::Service;
@@ -27,6 +29,7 @@ pub(super) struct Route {
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
     slots: RequestSlots,
+    pub log: RouteLog,
     /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
@@ -34,7 +37,7 @@ pub(super) struct Route {
 impl Route {
     /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on.
     /// The former route also passes its connections to replicas on, if their settings are equal.
-    pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
+    pub async fn open(config: &RouteConfig, before: Option<&Self>, log: &Log) -> Result<Arc<Self>> {
         let name = &config.name;
         let resolved = resolve(&config.replicas).await;
         let addresses = resolved.with_context(|| format!("route {name}"))?;
@@ -50,9 +53,17 @@ impl Route {
         let pool =
             Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
         let counts = before.map(|before| Arc::clone(&before.counts));
+        let counts = counts.unwrap_or_default();
+        let log = RouteLog {
+            route: config.name.as_str().into(),
+            log: log.clone(),
+            counts: Arc::clone(&counts.finished),
+            trace: config.trace,
+        };
         Ok(Arc::new_cyclic(|route| Self {
             config: config.clone(),
-            counts: counts.unwrap_or_default(),
+            counts,
+            log,
             pool: RwLock::new(Arc::new(pool)),
             slots: RequestSlots::new(config.limits.pending as usize),
             _tasks: check::tasks(config, route),

@@ -4,12 +4,15 @@ use super::body::{AnswerFault, ReplicaBody};
 use super::pool::Dial;
 use crate::connection_fields;
 use crate::connections::{ConnectionError, Connections};
+use crate::reason::Reason;
+use crate::request_log::{Attempts, Server};
 use crate::stored_body::StoredBody;
 use crate::upload::{RequestBody, begins_within};
 use http::{Method, Request, Response};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::metrics::Counter;
@@ -20,12 +23,38 @@ use tower_service::Service;
 pub(super) struct Counts {
     pub requests: Counter,
     pub failed: Counter,
+    /// Failures by their reason.
+    reasons: Mutex<BTreeMap<Reason, u64>>,
+    /// Reason of the latest failure.
+    latest: Mutex<Option<Reason>>,
+}
+
+impl Counts {
+    fn fail(&self, reason: Reason) {
+        self.failed.inc();
+        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        *reasons.entry(reason).or_default() += 1;
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+
+    /// Returns the reason of the latest failure.
+    pub fn latest(&self) -> Option<Reason> {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of failures for each reason.
+    pub fn reasons(&self) -> BTreeMap<Reason, u64> {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.clone()
+    }
 }
 
 /// Connections to a replica. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Upstream {
     pub connections: Connections<Dial, RequestBody>,
+    /// Name and address of the replica in logs.
+    pub name: Arc<str>,
     pub counts: Arc<Counts>,
     /// Longest time until an answer begins, and until each further part of it arrives.
     pub time: Duration,
@@ -46,6 +75,16 @@ pub(super) enum Failure {
     Answer(AnswerFault),
 }
 
+impl From<&Failure> for Reason {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::Connection(error) => error.into(),
+            Failure::Slow => Self::AnswerTimeout,
+            Failure::Answer(fault) => fault.into(),
+        }
+    }
+}
+
 impl Service<Request<RequestBody>> for Upstream {
     type Response = Response<ReplicaBody>;
     type Error = Failure;
@@ -58,8 +97,14 @@ impl Service<Request<RequestBody>> for Upstream {
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let (mut connections, counts) = (self.connections.clone(), Arc::clone(&self.counts));
         let (time, whole) = (self.time, self.whole);
+        let name = Arc::clone(&self.name);
+        // Checks of replicas have no record.
+        let attempts = request.extensions().get::<Arc<Attempts>>().cloned();
         Box::pin(async move {
             counts.requests.inc();
+            if let Some(attempts) = &attempts {
+                attempts.begin();
+            }
             let progress = request.body().progress();
             let is_head = request.method() == Method::HEAD;
             let answering = connections.call(request);
@@ -82,10 +127,22 @@ impl Service<Request<RequestBody>> for Upstream {
                 }
                 Err(failure) => Err(failure),
             };
-            if taken.is_err() {
-                counts.failed.inc();
+            match taken {
+                Ok(mut answer) => {
+                    answer.extensions_mut().insert(Server(name));
+                    Ok(answer)
+                }
+                Err(failure) => {
+                    // A body that did not arrive is the fault of the client.
+                    let fault = progress.and_then(|progress| progress.fault());
+                    let reason = fault.map_or_else(|| Reason::from(&failure), Reason::from);
+                    counts.fail(reason);
+                    if let Some(attempts) = &attempts {
+                        attempts.fail(&name, reason, &failure);
+                    }
+                    Err(failure)
+                }
             }
-            taken
         })
     }
 }

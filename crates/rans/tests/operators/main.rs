@@ -1,0 +1,10 @@
+//! Tests of what an operator sees and sets: logs, metrics, identifiers of requests, routes and certificates.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod logs;
+#[path = "../common/plain_client.rs"]
+mod plain_client;
+mod programs;
+mod reasons;
+mod reload;
