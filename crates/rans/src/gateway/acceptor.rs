@@ -8,7 +8,7 @@ use super::route::Route;
 use super::translate::ClientInfo;
 use crate::request_log::{Record, RecordedBody};
 use crate::socket::SocketOptions;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use std::convert::Infallible;
@@ -146,6 +146,57 @@ impl Gateway {
     }
 }
 
+impl Gateway {
+    /// Applies a configuration. At the start, a route may have replicas whose names cannot be resolved yet.
+    async fn apply(&mut self, config: &GatewayConfig, is_start: bool) -> Result<()> {
+        // All steps that can fail come before the first change, so that a failed reload changes nothing.
+        let mut logs = Some(OpenLogs::open(&config.log)?);
+        if is_start && let Some(logs) = logs.take() {
+            self.status.log.set(logs);
+        }
+        let admin_endpoint = config.admin.as_ref();
+        let admin =
+            Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
+        let mut specs = Vec::new();
+        let mut replaced = Vec::new();
+        for config in &config.routes {
+            let mut listeners = self.listeners.all().map(|(.., slot)| slot.service().route);
+            let old = listeners.find(|old| old.config.name == config.name);
+            let service = RouteTarget::open(config, old.as_ref(), &self.status.log).await?;
+            if !is_start && service.route.pool().members.is_empty() {
+                bail!("route {}: no replica's name can be resolved", config.name);
+            }
+            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &service.route)));
+            specs.push(ListenerSpec {
+                name: config.name.clone(),
+                listen: config.listen.clone(),
+                limits: config.limits.listener,
+                service,
+            });
+        }
+        self.listeners.exchange(specs).await?;
+        for old in replaced {
+            // The new route shares the counters of the old route, so no count is lost.
+            old.counts.keep(old.pool().counts());
+        }
+        self.drain = config.drain;
+        if let Some(logs) = logs {
+            self.status.log.set(logs);
+        }
+        // The admin page reads this list, so the list changes only after the exchange has succeeded.
+        *self.status.listeners() = self
+            .listeners
+            .all()
+            .map(|(.., slot)| slot.clone())
+            .collect();
+        // If an address is configured, `None` means that the present admin server already uses this address.
+        if admin.is_some() || config.admin.is_none() {
+            self.admin = admin;
+        }
+        Ok(())
+    }
+}
+
 impl Running for Gateway {
     const NAME: &'static str = "tailcut gateway";
     const WORK: &'static str = "requests";
@@ -162,8 +213,7 @@ impl Running for Gateway {
     /// Opens the listeners of all routes and the admin address. If one fails, none stays open.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved.
-    /// The error also names the route.
+    /// An address that cannot be listened on. The error also names the route.
     async fn start(config: &GatewayConfig) -> Result<Self> {
         let status = GatewayStatus {
             listeners: Mutex::default(),
@@ -176,7 +226,7 @@ impl Running for Gateway {
             status: Arc::new(status),
             drain: config.drain,
         };
-        gateway.reload(config).await?;
+        gateway.apply(config, true).await?;
         Ok(gateway)
     }
 
@@ -204,46 +254,10 @@ impl Running for Gateway {
     /// Open requests finish with their old route.
     ///
     /// # Errors
-    /// An address that cannot be listened on, or a replica's name that cannot be resolved.
+    /// An address that cannot be listened on, or a route whose replicas have no address.
     /// All routes then stay unchanged.
     async fn reload(&mut self, config: &GatewayConfig) -> Result<()> {
-        // All steps that can fail come before the first change, so that a failed reload changes nothing.
-        let logs = OpenLogs::open(&config.log)?;
-        let admin_endpoint = config.admin.as_ref();
-        let admin =
-            Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
-        let mut specs = Vec::new();
-        let mut replaced = Vec::new();
-        for config in &config.routes {
-            let mut listeners = self.listeners.all().map(|(.., slot)| slot.service().route);
-            let old = listeners.find(|old| old.config.name == config.name);
-            let service = RouteTarget::open(config, old.as_ref(), &self.status.log).await?;
-            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &service.route)));
-            specs.push(ListenerSpec {
-                name: config.name.clone(),
-                listen: config.listen.clone(),
-                limits: config.limits.listener,
-                service,
-            });
-        }
-        self.listeners.exchange(specs).await?;
-        for old in replaced {
-            // The new route shares the counters of the old route, so no count is lost.
-            old.counts.keep(old.pool().client.counts());
-        }
-        self.drain = config.drain;
-        self.status.log.set(logs);
-        // The admin page reads this list, so the list changes only after the exchange has succeeded.
-        *self.status.listeners() = self
-            .listeners
-            .all()
-            .map(|(.., slot)| slot.clone())
-            .collect();
-        // If an address is configured, `None` means that the present admin server already uses this address.
-        if admin.is_some() || config.admin.is_none() {
-            self.admin = admin;
-        }
-        Ok(())
+        self.apply(config, false).await
     }
 
     /// Stops accepting, lets open requests finish during the drain time, and resets all others.

@@ -4,6 +4,7 @@ use super::counts::RouteCounts;
 use super::route::Route;
 use crate::client::{ClientCounts, ReplicaState};
 use crate::ranges::{Ranges, RangesCounts};
+use std::sync::PoisonError;
 use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
 
 /// Route, and the number of connections of its listener.
@@ -153,7 +154,7 @@ pub(super) fn page(routes: &[RouteMetrics<'_>], dropped_lines: u64) -> String {
     }
     for (name, help, value) in CLIENTS {
         let samples = routes.iter().map(|shown| {
-            let counts = shown.route.pool().client.counts();
+            let counts = shown.route.pool().counts();
             let counts = shown.counts().with_past(&counts);
             (shown.label(), ConstCounter::new(value(&counts)))
         });
@@ -178,7 +179,7 @@ fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
     let all = || {
         routes.iter().flat_map(|shown| {
             let pool = shown.route.pool();
-            let states = pool.client.states();
+            let states = pool.states();
             let members = pool.members.clone().into_iter().zip(states);
             members.map(|(member, state)| {
                 let [route] = shown.label();
@@ -188,6 +189,29 @@ fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
             })
         })
     };
+    let unresolved = routes.iter().flat_map(|shown| {
+        let unresolved = shown
+            .route
+            .unresolved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let replicas = shown.route.config.replicas.iter().enumerate();
+        let samples = replicas.map(|(index, replica)| {
+            let [route] = shown.label();
+            let replica = ("replica", replica.to.to_string());
+            (
+                [route, replica],
+                ConstGauge::new(u64::from(unresolved.contains(&index))),
+            )
+        });
+        samples.collect::<Vec<_>>()
+    });
+    page.family(
+        "replica_unresolved",
+        None,
+        "Whether a replica has no address, because its name could not be resolved",
+        unresolved,
+    );
     page.family(
         "replica_requests",
         None,

@@ -3,14 +3,14 @@
 
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
 use super::upstream::{Counts, Failure, Upstream};
-use crate::client::{Client, ClientConfig, Replica};
+use crate::client::{Client, ClientConfig, ClientCounts, Replica, ReplicaState};
 use crate::connections::{
     ConnectionConfig, ConnectionError, Connections, Connector, Wire, is_readable,
 };
 use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
 use crate::upload::RequestBody;
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;
 
@@ -25,6 +25,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
 use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tokio::net::lookup_host;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tower_service::Service;
 
 /// Connector to one address.
@@ -57,7 +60,7 @@ impl Service<()> for Dial {
         Box::pin(async move {
             // This limit covers TCP and TLS together.
             // The connector's limit covers only one attempt to connect over TCP.
-            let opened = tokio::time::timeout(time, opening).await;
+            let opened = timeout(time, opening).await;
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             stream.map(TokioIo::new)
         })
@@ -87,10 +90,11 @@ impl Member {
 }
 
 /// Replicas of a route, and their client.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Pool {
     pub members: Vec<Member>,
-    pub client: Client<Upstream>,
+    /// `None`: no replica has an address yet.
+    pub client: Option<Client<Upstream>>,
     /// Client for objects in ranges, if the route uses ranges.
     pub ranges: Option<Ranges<Upstream>>,
 }
@@ -98,18 +102,73 @@ pub(super) struct Pool {
 /// Addresses of replicas, each with the index of its replica in the configuration.
 pub(super) type Addresses = BTreeSet<(usize, SocketAddr)>;
 
-/// Resolves the names of all replicas. Returns each address with the index of its replica in the configuration.
-pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
-    let mut addresses = Addresses::new();
+/// Result of a resolution.
+#[derive(Default)]
+pub(super) struct Resolved {
+    pub addresses: Addresses,
+    /// Replicas whose names could not be resolved, each with its index and the error.
+    pub failures: Vec<(usize, io::Error)>,
+}
+
+/// Longest time for which the start waits for a name server.
+const RESOLVE_TIME: Duration = Duration::from_secs(5);
+
+/// Resolves the names of all replicas at the same time.
+pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Resolved {
+    let mut lookups = JoinSet::new();
     for (index, replica) in replicas.iter().enumerate() {
-        let to = &replica.to;
-        let found = tokio::net::lookup_host((to.host.as_str(), to.port)).await;
-        let found = found.with_context(|| format!("replica {to}: its name cannot be resolved"))?;
-        addresses.extend(found.map(|address| (index, address)));
+        let to = replica.to.clone();
+        lookups.spawn(async move {
+            let looking = async {
+                let found = lookup_host((to.host.as_str(), to.port)).await?;
+                Ok::<_, io::Error>(found.collect::<Vec<_>>())
+            };
+            let found = timeout(RESOLVE_TIME, looking).await;
+            (
+                index,
+                found.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+            )
+        });
     }
-    match addresses.is_empty() {
-        true => Err(anyhow!("no replica's name has an address")),
-        false => Ok(addresses),
+    let mut resolved = Resolved::default();
+    while let Some(looked) = lookups.join_next().await {
+        match looked {
+            Ok((index, Ok(found))) if !found.is_empty() => {
+                resolved
+                    .addresses
+                    .extend(found.into_iter().map(|address| (index, address)));
+            }
+            Ok((index, Ok(_))) => {
+                let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                resolved.failures.push((index, none));
+            }
+            Ok((index, Err(error))) => resolved.failures.push((index, error)),
+            // The lookup does not panic, and only the end of the program cancels it.
+            Err(_) => {}
+        }
+    }
+    resolved
+}
+
+impl Resolved {
+    /// Adds the former addresses of replicas whose names could not be resolved.
+    pub fn keep(&mut self, replicas: &[ReplicaConfig], members: &[Member]) {
+        for (index, _) in &self.failures {
+            let Some(replica) = replicas.get(*index) else {
+                continue;
+            };
+            let former = members.iter().filter(|member| member.replica == *replica);
+            self.addresses
+                .extend(former.map(|member| (*index, member.address)));
+        }
+    }
+
+    /// Returns the replicas that have no address.
+    pub fn without_address(&self) -> BTreeSet<usize> {
+        let failed = self.failures.iter().map(|(index, _)| *index);
+        failed
+            .filter(|index| !self.addresses.iter().any(|(known, _)| known == index))
+            .collect()
     }
 }
 
@@ -140,8 +199,11 @@ impl Pool {
             // The seed is random, so that gateways that start together do not choose the same replicas.
             RandomState::new().hash_one(0)
         };
-        let client =
-            Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
+        let replicas: Vec<_> = replicas.collect();
+        if replicas.is_empty() {
+            return Ok(Self::default());
+        }
+        let client = Client::new(replicas, client(config), seed).map_err(|why| anyhow!(why))?;
         let in_parts = |piece| {
             let ranges = RangesConfig {
                 piece,
@@ -156,8 +218,18 @@ impl Pool {
         Ok(Self {
             ranges: config.ranges.map(in_parts).transpose()?,
             members,
-            client,
+            client: Some(client),
         })
+    }
+
+    /// Returns the counters of the client.
+    pub fn counts(&self) -> ClientCounts {
+        self.client.as_ref().map(Client::counts).unwrap_or_default()
+    }
+
+    /// Returns the state of each replica, in the order of the members.
+    pub fn states(&self) -> Vec<ReplicaState> {
+        self.client.as_ref().map(Client::states).unwrap_or_default()
     }
 }
 

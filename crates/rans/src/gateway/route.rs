@@ -4,7 +4,7 @@ use super::body::{AnswerFault, Content, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
-use super::pool::{Addresses, Pool, resolve};
+use super::pool::{Pool, Resolved, resolve};
 use super::translate::{self, ClientInfo};
 use super::upstream::Failure;
 use crate::connections::ConnectionError;
@@ -16,7 +16,8 @@ use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tailcut_proxy::http::RequestSlots;
 use tailcut_proxy::log::Log;
 use tailcut_requests::Class;
@@ -30,6 +31,8 @@ pub(super) struct Route {
     pool: RwLock<Arc<Pool>>,
     slots: RequestSlots,
     pub log: RouteLog,
+    /// Indices of the replicas that have no address.
+    pub unresolved: Mutex<BTreeSet<usize>>,
     /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
@@ -39,8 +42,10 @@ impl Route {
     /// The former route also passes its connections to replicas on, if their settings are equal.
     pub async fn open(config: &RouteConfig, before: Option<&Self>, log: &Log) -> Result<Arc<Self>> {
         let name = &config.name;
-        let resolved = resolve(&config.replicas).await;
-        let addresses = resolved.with_context(|| format!("route {name}"))?;
+        let mut resolved = resolve(&config.replicas).await;
+        let former = before.map(Self::pool);
+        let known = former.as_ref().map_or(&[][..], |pool| &pool.members);
+        resolved.keep(&config.replicas, known);
         // Open connections keep their settings, so the new route can use them only if the settings are equal.
         let reusable = before.filter(|before| {
             let old = &before.config;
@@ -48,10 +53,10 @@ impl Route {
                 old.times == config.times && old.stored_bodies.whole == config.stored_bodies.whole;
             times_are && old.protocol == config.protocol && old.replica_tls == config.replica_tls
         });
-        let pool = reusable.map(Self::pool);
+        let pool = former.as_ref().filter(|_| reusable.is_some());
         let members = pool.as_ref().map_or(&[][..], |pool| &pool.members);
-        let pool =
-            Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
+        let pool = Pool::new(config, &resolved.addresses, members)
+            .with_context(|| format!("route {name}"))?;
         let counts = before.map(|before| Arc::clone(&before.counts));
         let counts = counts.unwrap_or_default();
         let log = RouteLog {
@@ -60,13 +65,17 @@ impl Route {
             counts: Arc::clone(&counts.finished),
             trace: config.trace,
         };
+        check::report(config, &log.log, &resolved);
+        let unresolved = resolved.without_address();
+        let is_incomplete = !unresolved.is_empty();
         Ok(Arc::new_cyclic(|route| Self {
             config: config.clone(),
             counts,
             log,
             pool: RwLock::new(Arc::new(pool)),
             slots: RequestSlots::new(config.limits.pending as usize),
-            _tasks: check::tasks(config, route),
+            unresolved: Mutex::new(unresolved),
+            _tasks: check::tasks(config, route, is_incomplete),
         }))
     }
 
@@ -78,8 +87,15 @@ impl Route {
     }
 
     /// Sets new addresses of the replicas. Returns whether they differ from the old addresses.
-    pub fn move_to(&self, addresses: &Addresses) -> Result<bool> {
+    /// A replica whose name could not be resolved keeps its former addresses.
+    pub fn move_to(&self, mut resolved: Resolved) -> Result<bool> {
         let before = self.pool();
+        resolved.keep(&self.config.replicas, &before.members);
+        *self
+            .unresolved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = resolved.without_address();
+        let addresses = &resolved.addresses;
         let is_same = before.members.len() == addresses.len()
             && addresses.iter().all(|(index, address)| {
                 let replica = &self.config.replicas[*index];
@@ -91,7 +107,7 @@ impl Route {
         }
         let pool = Pool::new(&self.config, addresses, &before.members)?;
         // The counters of a new client start at 0, but a counter on the metrics page must never fall.
-        self.counts.keep(before.client.counts());
+        self.counts.keep(before.counts());
         *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pool);
         Ok(true)
     }
@@ -161,7 +177,12 @@ impl Route {
                 Err(error) => Err(of_error(&error)),
             };
         }
-        let mut client = pool.client.clone();
+        let Some(mut client) = pool.client.clone() else {
+            return Err(Refusal(
+                StatusCode::BAD_GATEWAY,
+                "no replica has an address\n",
+            ));
+        };
         match client.call(request).await {
             Ok(answer) => Ok(answer.map(|body| Content::Replica(Box::new(body)))),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {

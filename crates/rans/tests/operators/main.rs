@@ -1,8 +1,10 @@
 //! Tests of what an operator sees and sets: logs, metrics, identifiers of requests, routes and certificates.
 
+mod check;
 #[path = "../common/mod.rs"]
 mod common;
 mod logs;
+mod names;
 #[path = "../common/plain_client.rs"]
 mod plain_client;
 mod programs;
