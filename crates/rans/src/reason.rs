@@ -45,6 +45,8 @@ pub(crate) enum Reason {
     Optional,
     /// The client left before the end of its answer.
     ClientGone,
+    /// No route takes the request.
+    NoRoute,
     /// The request is not valid.
     BadRequest,
     /// The request needs a function that this program does not have.
@@ -78,6 +80,7 @@ impl Reason {
             #[cfg(feature = "guard")]
             Self::Optional => "optional",
             Self::ClientGone => "client-gone",
+            Self::NoRoute => "no-route",
             Self::BadRequest => "bad-request",
             Self::Unsupported => "unsupported",
             Self::BodySlow => "body-slow",
@@ -90,6 +93,7 @@ impl Reason {
         matches!(
             self,
             Self::ClientGone
+                | Self::NoRoute
                 | Self::BadRequest
                 | Self::Unsupported
                 | Self::BodySlow
@@ -100,6 +104,7 @@ impl Reason {
     /// Returns the reason of an answer that the program itself gave with this status, without asking a server.
     pub fn of_status(status: StatusCode) -> Self {
         match status {
+            StatusCode::NOT_FOUND => Self::NoRoute,
             StatusCode::REQUEST_TIMEOUT => Self::BodySlow,
             StatusCode::PAYLOAD_TOO_LARGE => Self::BodyTooLong,
             StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Self::Unsupported,

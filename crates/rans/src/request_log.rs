@@ -19,9 +19,12 @@ const LONGEST_TEXT: usize = 1_024;
 /// Largest number of failed attempts that a request remembers.
 const MOST_FAILURES: usize = 8;
 
-/// Numbers of finished requests, by status and reason. A client that left before its answer has no status.
+/// Status of an answer, and the reason of a failure. A client that left before its answer has no status.
+type Outcome = (Option<StatusCode>, Option<Reason>);
+
+/// Numbers of finished requests.
 #[derive(Default, Debug)]
-pub(crate) struct AnswerCounts(Mutex<BTreeMap<(Option<StatusCode>, Option<Reason>), u64>>);
+pub(crate) struct AnswerCounts(Mutex<BTreeMap<Outcome, u64>>);
 
 impl AnswerCounts {
     fn note(&self, status: Option<StatusCode>, reason: Option<Reason>) {
@@ -90,12 +93,12 @@ impl Attempts {
 pub(crate) struct Server(pub Arc<str>);
 
 /// Mark of an answer that this program itself has given: an extension of the answer. It contains the reason, if the
-/// status and the attempts do not tell it.
+/// status and the attempts do not show it.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnAnswer(pub Option<Reason>);
 
-/// What the records of a route have in common.
-#[derive(Clone, Debug)]
+/// Parts that all records of a route share.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct RouteLog {
     pub route: Arc<str>,
     pub log: Log,
@@ -130,9 +133,9 @@ fn shown(text: &str) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-fn seconds(time: Duration) -> f64 {
-    // Microseconds are enough for the operator.
-    time.as_micros() as f64 / 1e6
+/// Returns milliseconds. A finer unit than microseconds would only make lines longer.
+fn milliseconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e3
 }
 
 macro_rules! write_line {
@@ -145,7 +148,7 @@ macro_rules! write_line {
         let host = record.host.as_ref().map(|host| String::from_utf8_lossy(host.as_bytes()));
         let host = record.uri.authority().map(|host| host.as_str()).or(host.as_deref()).map(shown);
         let path = record.uri.path_and_query().map_or("", |path| path.as_str());
-        let waited = $state.began.map(|began| seconds(began.saturating_duration_since(record.began)));
+        let waited = $state.began.map(|began| milliseconds(began.saturating_duration_since(record.began)));
         tracing::$level!(
             route = &*record.at.route,
             client = record.client.to_string(),
@@ -159,9 +162,9 @@ macro_rules! write_line {
             replica = record.server.as_deref(),
             copies = $state.sent.saturating_sub(1),
             failures,
-            waited,
-            began = record.answer.map(|(_, began)| seconds(began)),
-            seconds = seconds(record.began.elapsed()),
+            waited_ms = waited,
+            began_ms = record.answer.map(|(_, began)| milliseconds(began)),
+            total_ms = milliseconds(record.began.elapsed()),
             bytes = record.bytes,
             request_id = record.ids.request.as_ref().and_then(|id| id.to_str().ok()),
             traceparent = record.ids.trace.as_ref().and_then(|id| id.to_str().ok()),

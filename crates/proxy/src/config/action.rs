@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Work of a proxy command that does not serve.
 #[derive(Subcommand, Debug)]
 pub enum Action {
-    /// Check a configuration file and exit; errors are those of a start, with line and column
+    /// Check a configuration file and exit; a start has the same errors, with line and column
     Check {
         /// Configuration file
         file: PathBuf,

@@ -1,8 +1,8 @@
 //! Access log and error log. A thread writes each log, so a slow output never delays a request.
 //! If the output is too slow, lines are dropped and counted.
 //!
-//! The events are those of the library `tracing`. Each program has its own logs, and a reload can replace them.
-//! So the events go to the subscriber of the program and not to a global one.
+//! The library `tracing` makes the lines. Each program has its own logs, and a reload can replace them.
+//! So the events of a program go to its own subscriber, and not to a global one.
 
 mod config;
 

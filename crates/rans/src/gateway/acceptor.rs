@@ -4,12 +4,13 @@
 use super::body::ResponseBody;
 use super::config::{GatewayConfig, RouteConfig};
 use super::metrics::{self, RouteMetrics};
-use super::route::Route;
+use super::route::{Route, refused};
 use super::translate::ClientInfo;
-use crate::request_log::{Record, RecordedBody};
+use crate::request_head::Refusal;
+use crate::request_log::{Record, RecordedBody, RouteLog};
 use crate::socket::SocketOptions;
 use anyhow::{Context as _, Result, bail};
-use http::{Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::fmt;
@@ -26,23 +27,39 @@ use tailcut_proxy::log::{Log, OpenLogs};
 use tailcut_proxy::tls::{self, ServerConfig, Stream};
 use tokio::net::TcpStream;
 
-/// Route that a listener uses at present.
+/// Routes that a listener uses at present, at least one.
 #[derive(Clone)]
 struct RouteTarget {
-    route: Arc<Route>,
+    routes: Arc<[Arc<Route>]>,
     tls: Option<Arc<ServerConfig>>,
 }
 
+/// Opens a route. A former route with this name passes its counters and connections on.
+async fn open(config: &RouteConfig, before: Option<&Arc<Route>>, log: &Log) -> Result<Arc<Route>> {
+    match before {
+        Some(before) if before.config == *config => Ok(Arc::clone(before)),
+        _ => Route::open(config, before.map(|before| &**before), log).await,
+    }
+}
+
+fn server_config(config: &RouteConfig) -> Result<Option<Arc<ServerConfig>>> {
+    let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
+    let tls = tls.transpose();
+    tls.with_context(|| format!("route {}", config.name))
+}
+
 impl RouteTarget {
-    async fn open(config: &RouteConfig, before: Option<&Arc<Route>>, log: &Log) -> Result<Self> {
-        let tls = config.tls.as_ref().map(|tls| tls.config(&tls::HTTP));
-        let tls = tls.transpose();
-        let tls = tls.with_context(|| format!("route {}", config.name))?;
-        let route = match before {
-            Some(before) if before.config == *config => Arc::clone(before),
-            _ => Route::open(config, before.map(|before| &**before), log).await?,
-        };
-        Ok(Self { route, tls })
+    /// Returns the first route that takes a request.
+    fn choose<B>(&self, request: &Request<B>) -> Option<&Arc<Route>> {
+        let mut routes = self.routes.iter();
+        routes.find(|route| route.config.matching.accepts(request))
+    }
+
+    /// Returns the log for a request that no route takes. It is counted with the first route.
+    fn log_of_nobody(&self) -> Option<RouteLog> {
+        let log = self.routes.first()?.log.clone();
+        let route = "none".into();
+        Some(RouteLog { route, ..log })
     }
 }
 
@@ -68,10 +85,19 @@ impl HttpService for RouteTarget {
         mut request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static {
         let client_info = ClientInfo { address, is_secure };
+        let route = self.choose(&request).cloned();
+        let log = route.as_ref().map(|route| route.log.clone());
         // The record begins before the future is polled. A client may leave earlier.
-        let record = Record::begin(self.route.log.clone(), address, &mut request);
+        let log = log.or_else(|| self.log_of_nobody()).unwrap_or_default();
+        let record = Record::begin(log, address, &mut request);
         async move {
-            let answer = self.route.answer(client_info, request).await;
+            let answer = match route {
+                Some(route) => route.answer(client_info, request).await,
+                None => refused(
+                    Refusal(StatusCode::NOT_FOUND, "no route takes this request\n"),
+                    request.method() == Method::HEAD,
+                ),
+            };
             Ok(record.answered(answer))
         }
     }
@@ -101,7 +127,14 @@ impl Pages for GatewayStatus {
         let listeners = self.listeners();
         let routes: Vec<_> = listeners
             .iter()
-            .map(|slot| (slot.service().route, slot.connections()))
+            .flat_map(|slot| {
+                let routes: Vec<_> = slot.service().routes.iter().cloned().collect();
+                // The connections of a listener are counted with its first route.
+                let connections = std::iter::once(Some(slot.connections()));
+                routes
+                    .into_iter()
+                    .zip(connections.chain(std::iter::repeat(None)))
+            })
             .collect();
         let shown = routes.iter().map(|(route, connections)| RouteMetrics {
             route,
@@ -132,7 +165,11 @@ impl Gateway {
     /// Returns the address of a route's listener. The caller needs it if the configured port was 0.
     pub fn address(&self, name: &str) -> Option<SocketAddr> {
         let mut listeners = self.listeners.all();
-        listeners.find_map(|(known, at, _)| (known == name).then_some(at))
+        listeners.find_map(|(_, at, slot)| {
+            let target = slot.service();
+            let mut routes = target.routes.iter();
+            routes.any(|route| route.config.name == name).then_some(at)
+        })
     }
 
     /// Returns the address of the admin server for health and metrics.
@@ -144,9 +181,7 @@ impl Gateway {
     pub fn metrics(&self) -> String {
         self.status.metrics()
     }
-}
 
-impl Gateway {
     /// Applies a configuration. At the start, a route may have replicas whose names cannot be resolved yet.
     async fn apply(&mut self, config: &GatewayConfig, is_start: bool) -> Result<()> {
         // All steps that can fail come before the first change, so that a failed reload changes nothing.
@@ -157,21 +192,37 @@ impl Gateway {
         let admin_endpoint = config.admin.as_ref();
         let admin =
             Admin::start_if_changed(self.admin.as_ref(), admin_endpoint, &self.status).await?;
-        let mut specs = Vec::new();
+        let former: Vec<Arc<Route>> = self
+            .listeners
+            .all()
+            .flat_map(|(.., slot)| slot.service().routes.iter().cloned().collect::<Vec<_>>())
+            .collect();
+        let mut specs: Vec<ListenerSpec<RouteTarget>> = Vec::new();
         let mut replaced = Vec::new();
         for config in &config.routes {
-            let mut listeners = self.listeners.all().map(|(.., slot)| slot.service().route);
-            let old = listeners.find(|old| old.config.name == config.name);
-            let service = RouteTarget::open(config, old.as_ref(), &self.status.log).await?;
-            if !is_start && service.route.pool().members.is_empty() {
+            let old = former.iter().find(|old| old.config.name == config.name);
+            let route = open(config, old, &self.status.log).await?;
+            if !is_start && route.pool().members.is_empty() {
                 bail!("route {}: no replica's name can be resolved", config.name);
             }
-            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &service.route)));
+            replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &route)).cloned());
+            // Each listener with port 0 gets another port.
+            let is_shared = |spec: &&mut ListenerSpec<_>| {
+                spec.listen == config.listen && config.listen.port != 0
+            };
+            if let Some(spec) = specs.iter_mut().find(is_shared) {
+                let routes = spec.service.routes.iter().cloned().chain([route]);
+                spec.service.routes = routes.collect();
+                continue;
+            }
             specs.push(ListenerSpec {
                 name: config.name.clone(),
                 listen: config.listen.clone(),
                 limits: config.limits.listener,
-                service,
+                service: RouteTarget {
+                    routes: [route].into(),
+                    tls: server_config(config)?,
+                },
             });
         }
         self.listeners.exchange(specs).await?;

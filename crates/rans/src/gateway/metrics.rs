@@ -10,7 +10,8 @@ use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
 /// Route, and the number of connections of its listener.
 pub(super) struct RouteMetrics<'a> {
     pub route: &'a Route,
-    pub connections: usize,
+    /// Number of connections of the listener. `None`: another route shows it.
+    pub connections: Option<usize>,
 }
 
 impl RouteMetrics<'_> {
@@ -142,7 +143,7 @@ pub(super) fn page(routes: &[RouteMetrics<'_>], dropped_lines: u64) -> String {
         "Connections of clients",
         routes
             .iter()
-            .map(|shown| (shown.label(), ConstGauge::new(shown.connections as u64))),
+            .filter_map(|shown| Some((shown.label(), ConstGauge::new(shown.connections? as u64)))),
     );
     for (name, help, value) in RANGES {
         let samples = routes.iter().map(|shown| {

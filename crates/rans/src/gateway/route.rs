@@ -229,7 +229,8 @@ fn of_failure(failure: &Failure) -> Refusal {
     }
 }
 
-fn refused(refusal: Refusal, is_head: bool) -> Response<ResponseBody> {
+/// Returns the answer to a request that the gateway refuses.
+pub(super) fn refused(refusal: Refusal, is_head: bool) -> Response<ResponseBody> {
     // An answer to HEAD has no body (RFC 9110, section 9.3.2).
     let text = if is_head { "" } else { refusal.1 };
     refusal.answer(ResponseBody::text(text))

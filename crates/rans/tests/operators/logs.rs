@@ -94,7 +94,9 @@ async fn one_identifier_finds_a_request_in_the_logs_of_gateway_and_guard_and_at_
         assert_eq!(line["copies"], 0);
         assert_eq!(line["bytes"], answer.body().len());
         let number = |name: &str| line[name].as_f64().expect(name);
-        assert!(number("waited") <= number("began") && number("began") <= number("seconds"));
+        assert!(
+            number("waited_ms") <= number("began_ms") && number("began_ms") <= number("total_ms")
+        );
     }
     let own = at_gateway.iter().find(|line| line["path"] == "/own");
     assert_eq!(own.expect("a line")["request_id"], "order-7");

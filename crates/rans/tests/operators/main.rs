@@ -1,5 +1,6 @@
 //! Tests of what an operator sees and sets: logs, metrics, identifiers of requests, routes and certificates.
 
+mod certificates;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
@@ -10,3 +11,4 @@ mod plain_client;
 mod programs;
 mod reasons;
 mod reload;
+mod routes;
