@@ -201,6 +201,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         "gateway" => &[
             ("name", "true"),
             ("match.host", "shop.example"),
+            ("grpc_non_fatal", "ABORTED"),
             ("match.path", "/a"),
             ("match.method", "GET"),
             ("match.header", "x-tenant"),

@@ -32,6 +32,9 @@ pub(crate) enum Reason {
     AnswerCut,
     /// The server stopped to send its answer.
     AnswerStalled,
+    /// The answer to a call of gRPC has a code that is not fatal.
+    #[cfg(feature = "gateway")]
+    Code,
     /// Too many requests are open.
     OverLimit,
     /// The queue of the guard is full.
@@ -72,6 +75,8 @@ impl Reason {
             Self::AnswerTimeout => "answer-timeout",
             Self::AnswerCut => "answer-cut",
             Self::AnswerStalled => "answer-stalled",
+            #[cfg(feature = "gateway")]
+            Self::Code => "grpc-code",
             Self::OverLimit => "over-limit",
             #[cfg(feature = "guard")]
             Self::QueueFull => "queue-full",

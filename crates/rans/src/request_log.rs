@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tailcut_proxy::log::Log;
+use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
 /// Longest text of a client or a server in a log line, in bytes. With longer texts a log would need more memory.
@@ -22,19 +23,56 @@ const MOST_FAILURES: usize = 8;
 /// Status of an answer, and the reason of a failure. A client that left before its answer has no status.
 type Outcome = (Option<StatusCode>, Option<Reason>);
 
+/// Lines of the error log for each reason: a burst, and then a number in each second.
+/// Under overload there are many failures. A line for each would fill the disk, and take the time of other requests.
+const BURST: f64 = 20.0;
+const LINES_PER_SECOND: f64 = 10.0;
+
+/// Limit of the lines for one reason.
+#[derive(Debug)]
+struct LineLimit {
+    bucket: TokenBucket,
+    filled: Instant,
+    left_out: u64,
+}
+
 /// Numbers of finished requests.
 #[derive(Default, Debug)]
-pub(crate) struct AnswerCounts(Mutex<BTreeMap<Outcome, u64>>);
+pub(crate) struct AnswerCounts {
+    counts: Mutex<BTreeMap<Outcome, u64>>,
+    lines: Mutex<BTreeMap<Reason, LineLimit>>,
+}
 
 impl AnswerCounts {
     fn note(&self, status: Option<StatusCode>, reason: Option<Reason>) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry((status, reason)).or_default() += 1;
+    }
+
+    /// Returns whether a failure gets a line in the error log, with the number of failures before it that got none.
+    fn may_write(&self, reason: Reason) -> Option<u64> {
+        let now = Instant::now();
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let limit = lines.entry(reason).or_insert_with(|| LineLimit {
+            bucket: TokenBucket::new(BURST),
+            filled: now,
+            left_out: 0,
+        });
+        let since = now.saturating_duration_since(limit.filled).as_secs_f64();
+        limit.bucket.earn(since * LINES_PER_SECOND, BURST);
+        limit.filled = now;
+        match limit.bucket.take() {
+            true => Some(std::mem::take(&mut limit.left_out)),
+            false => {
+                limit.left_out += 1;
+                None
+            }
+        }
     }
 
     /// Returns each status and reason as labels of metrics, with the number of requests.
     pub fn labels(&self) -> Vec<([(&'static str, String); 2], u64)> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let samples = counts.iter().map(|((status, reason), count)| {
             let status = status.as_ref().map_or("none", StatusCode::as_str);
             let reason = reason.map_or("none", Reason::name);
@@ -68,11 +106,13 @@ impl Attempts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the request is sent to a server.
-    pub fn begin(&self) {
+    /// Records that the request is sent to a server. Returns the number of earlier attempts.
+    pub fn begin(&self) -> u32 {
         let mut state = self.lock();
+        let earlier = state.sent;
         state.sent = state.sent.saturating_add(1);
         state.began.get_or_insert_with(Instant::now);
+        earlier
     }
 
     /// Records that a server has not answered.
@@ -139,7 +179,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 macro_rules! write_line {
-    ($level:ident, $record:expr, $state:expr $(, $message:literal)?) => {{
+    ($level:ident, $record:expr, $state:expr $(, $left_out:ident, $message:literal)?) => {{
         let record: &Record = $record;
         let failures: Vec<String> = $state.failures.iter()
             .map(|failure| format!("{} {}", failure.server, failure.reason.name()))
@@ -168,7 +208,7 @@ macro_rules! write_line {
             bytes = record.bytes,
             request_id = record.ids.request.as_ref().and_then(|id| id.to_str().ok()),
             traceparent = record.ids.trace.as_ref().and_then(|id| id.to_str().ok()),
-            $($message)?
+            $(left_out = $left_out, $message)?
         );
     }};
 }
@@ -239,18 +279,27 @@ impl Drop for Record {
             let state = record.attempts.lock();
             write_line!(info, record, state);
         });
-        match record.reason {
-            // A guard loses many clients, because clients that send copies leave when another server has answered.
-            Some(reason) if reason.is_of_client() => record.at.log.errors(|| {
-                let state = record.attempts.lock();
-                write_line!(debug, record, state, "the client did not get an answer");
-            }),
-            Some(_) => record.at.log.errors(|| {
-                let state = record.attempts.lock();
-                write_line!(warn, record, state, "a request has failed");
-            }),
-            None => {}
-        }
+        let Some(reason) = record.reason else {
+            return;
+        };
+        let Some(left_out) = record.at.counts.may_write(reason) else {
+            return;
+        };
+        let left_out = Some(left_out).filter(|count| *count > 0);
+        record.at.log.errors(|| {
+            let state = record.attempts.lock();
+            match reason.is_of_client() {
+                // A guard loses many clients, because clients that send copies leave when another server has answered.
+                true => write_line!(
+                    debug,
+                    record,
+                    state,
+                    left_out,
+                    "the client did not get an answer"
+                ),
+                false => write_line!(warn, record, state, left_out, "a request has failed"),
+            }
+        });
     }
 }
 

@@ -21,8 +21,8 @@ use tracing::dispatcher::with_default;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 
 /// Number of lines that may wait for an output. A line has a few hundred bytes, and some kilobytes at most.
-/// So the lines of a log need a few megabytes while its output stands still, and some 40 MiB at most.
-const WAITING_LINES: usize = 8_192;
+/// So the lines of a log need a few megabytes while its output stands still, and some 20 MiB at most.
+const WAITING_LINES: usize = 4_096;
 
 /// Log with its thread.
 struct Stream {

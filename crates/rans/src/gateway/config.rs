@@ -1,5 +1,6 @@
 //! Configuration of a gateway. All values are checked, and all files read, before a socket is opened.
 
+use super::grpc::NonFatal;
 use super::matching::Match;
 use crate::client::{Methods, Purges};
 use crate::connections::Protocol;
@@ -256,6 +257,9 @@ pub struct RouteConfig {
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
+    /// Codes of gRPC after which a call may be sent to another replica.
+    #[serde(default)]
+    pub grpc_non_fatal: NonFatal,
     /// Size of a range, 64 KiB to 1 GiB.
     /// Objects that are larger than a range are requested in ranges from two replicas at the same time.
     /// `None`: each answer comes from one replica.

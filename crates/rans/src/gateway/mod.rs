@@ -14,6 +14,7 @@ mod check;
 mod command;
 mod config;
 mod counts;
+mod grpc;
 mod matching;
 mod metrics;
 mod pool;
@@ -27,4 +28,5 @@ pub use config::{
     Check, Duplicates, Forwarded, GatewayConfig, Limits, ReplicaConfig, RouteConfig,
     StoredBodyLimits, Times,
 };
+pub use grpc::NonFatal;
 pub use matching::Match;

@@ -4,14 +4,17 @@ use super::body::{AnswerFault, Content, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
+use super::grpc::{self, Throttle};
 use super::pool::{Pool, Resolved, resolve};
 use super::translate::{self, ClientInfo};
-use super::upstream::Failure;
+use super::upstream::{Failure, Hedged};
+use crate::client::Methods;
 use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
 use crate::request_head::Refusal;
 use crate::request_log::RouteLog;
+use crate::stored_body::StoredBody;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{Method, Request, Response, StatusCode};
@@ -31,6 +34,7 @@ pub(super) struct Route {
     pool: RwLock<Arc<Pool>>,
     slots: RequestSlots,
     pub log: RouteLog,
+    throttle: Arc<Throttle>,
     /// Indices of the replicas that have no address.
     pub unresolved: Mutex<BTreeSet<usize>>,
     /// Background tasks, which end when the route is dropped.
@@ -72,6 +76,7 @@ impl Route {
             config: config.clone(),
             counts,
             log,
+            throttle: Arc::default(),
             pool: RwLock::new(Arc::new(pool)),
             slots: RequestSlots::new(config.limits.pending as usize),
             unresolved: Mutex::new(unresolved),
@@ -163,9 +168,19 @@ impl Route {
             stored: self.config.stored_bodies.replay,
             stall: limits.listener.stall_time,
         };
-        let body = RequestBody::take(body, upload, may_store)
-            .await
-            .map_err(Refusal::from)?;
+        let may_hedge = may_store
+            && self.config.methods == Methods::All
+            && grpc::is_call(&parts.headers)
+            && self.throttle.allows();
+        let body = match may_hedge {
+            true => RequestBody::prompt(body, upload, grpc::PATIENCE).await,
+            false => RequestBody::take(body, upload, may_store).await,
+        };
+        let body = body.map_err(Refusal::from)?;
+        if may_hedge && body.is_stored() {
+            let hedged = Hedged(Arc::clone(&self.throttle), self.config.grpc_non_fatal);
+            parts.extensions.insert(hedged);
+        }
         let progress = body.progress();
         let pool = self.pool();
         let may_split = may_store && parts.method == Method::GET;
@@ -185,6 +200,11 @@ impl Route {
         };
         match client.call(request).await {
             Ok(answer) => Ok(answer.map(|body| Content::Replica(Box::new(body)))),
+            // All copies of a call had a code that is not fatal. The client gets the first of these answers.
+            Err(Failure::Code(head)) => Ok(Response::from_parts(
+                *head,
+                Content::Text(StoredBody::default()),
+            )),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
                 Some(fault) => fault.into(),
                 None => of_failure(&failure),
@@ -222,6 +242,8 @@ fn of_failure(failure: &Failure) -> Refusal {
         Failure::Answer(AnswerFault::Cut(_) | AnswerFault::Parts(_)) => {
             Refusal(bad, "the replica's answer is not complete\n")
         }
+        // The caller has handed such an answer to the client.
+        Failure::Code(_) => Refusal(bad, "no replica has processed the call\n"),
         Failure::Slow => Refusal(slow, "the replica did not begin its answer\n"),
         Failure::Answer(AnswerFault::Stalled) => {
             Refusal(slow, "no further bytes of the replica's answer arrived\n")

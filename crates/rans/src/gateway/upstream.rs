@@ -1,6 +1,7 @@
 //! Connections from a gateway to one replica, with the time limit and the counters of its answers.
 
 use super::body::{AnswerFault, ReplicaBody};
+use super::grpc::{self, NonFatal, Throttle, Verdict};
 use super::pool::Dial;
 use crate::connection_fields;
 use crate::connections::{ConnectionError, Connections};
@@ -62,6 +63,20 @@ pub(super) struct Upstream {
     pub whole: u64,
 }
 
+/// Mark of a call of gRPC that may be hedged: an extension of the request.
+#[derive(Clone)]
+pub(super) struct Hedged(pub Arc<Throttle>, pub NonFatal);
+
+impl Hedged {
+    /// Judges an answer, and counts it.
+    fn judge(&self, answer: &Response<ReplicaBody>) -> Verdict {
+        let Self(throttle, codes) = self;
+        let verdict = grpc::judge(answer.status(), answer.headers(), *codes);
+        throttle.note(verdict != Verdict::Final);
+        verdict
+    }
+}
+
 /// Reason why a replica gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
@@ -73,6 +88,9 @@ pub(super) enum Failure {
     /// The answer ended early.
     #[error("{0}")]
     Answer(AnswerFault),
+    /// The answer to a call of gRPC has a code that is not fatal. The answer has only a head.
+    #[error("the code of the answer is not fatal")]
+    Code(Box<http::response::Parts>),
 }
 
 impl From<&Failure> for Reason {
@@ -80,6 +98,7 @@ impl From<&Failure> for Reason {
         match failure {
             Failure::Connection(error) => error.into(),
             Failure::Slow => Self::AnswerTimeout,
+            Failure::Code(_) => Self::Code,
             Failure::Answer(fault) => fault.into(),
         }
     }
@@ -94,7 +113,7 @@ impl Service<Request<RequestBody>> for Upstream {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
         let (mut connections, counts) = (self.connections.clone(), Arc::clone(&self.counts));
         let (time, whole) = (self.time, self.whole);
         let name = Arc::clone(&self.name);
@@ -102,8 +121,13 @@ impl Service<Request<RequestBody>> for Upstream {
         let attempts = request.extensions().get::<Arc<Attempts>>().cloned();
         Box::pin(async move {
             counts.requests.inc();
+            let hedged = request.extensions_mut().remove::<Hedged>();
             if let Some(attempts) = &attempts {
-                attempts.begin();
+                let earlier = attempts.begin();
+                if hedged.is_some() && earlier > 0 {
+                    let earlier = grpc::attempts(earlier);
+                    request.headers_mut().insert(grpc::ATTEMPTS, earlier);
+                }
             }
             let progress = request.body().progress();
             let is_head = request.method() == Method::HEAD;
@@ -126,6 +150,19 @@ impl Service<Request<RequestBody>> for Upstream {
                         .map_err(Failure::Answer)
                 }
                 Err(failure) => Err(failure),
+            };
+            let verdict = match (&hedged, &taken) {
+                (Some(hedged), Ok(answer)) => hedged.judge(answer),
+                _ => Verdict::Final,
+            };
+            let taken = match (verdict, taken) {
+                (Verdict::Again(wait), Ok(answer)) => {
+                    let head = answer.into_parts().0;
+                    // The next copy is sent when this one has failed, so the wait that the server wants is here.
+                    tokio::time::sleep(wait.min(time)).await;
+                    Err(Failure::Code(Box::new(head)))
+                }
+                (_, taken) => taken,
             };
             match taken {
                 Ok(mut answer) => {

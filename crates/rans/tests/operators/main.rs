@@ -4,6 +4,7 @@ mod certificates;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
+mod grpc;
 mod logs;
 mod names;
 #[path = "../common/plain_client.rs"]
