@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tailcut_proxy::config::{Common, Draft, keys};
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_rans::gateway::{self, GatewayConfig};
 use tailcut_rans::guard::GuardConfig;
 use tailcut_rans::guard::program::ProgramConfig;
+use tailcut_rans::trace::TraceConfig;
 use tailcut_repnet::proxy::{self, ProxyConfig};
 use tailcut_repnet::{FlowSettings, Liveness, Settings};
 
@@ -176,6 +178,12 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ("limits.head_timeout", "6s"),
         ("limits.idle_timeout", "6s"),
         ("limits.stall_timeout", "6s"),
+        ("log.access", "stdout"),
+        ("log.errors", "false"),
+        ("log.format", "json"),
+        ("log.level", "warn"),
+        ("request_id", "false"),
+        ("traceparent", "make"),
     ];
     let own = match program {
         "guard" => &[
@@ -194,6 +202,11 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ][..],
         "gateway" => &[
             ("name", "true"),
+            ("match.host", "shop.example"),
+            ("grpc_non_fatal", "ABORTED"),
+            ("match.path", "/a"),
+            ("match.method", "GET"),
+            ("match.header", "x-tenant"),
             ("protocol", "http2"),
             ("proxy_protocol", "true"),
             ("purges", "yes"),
@@ -271,6 +284,8 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<ProgramConfig>(""),
             of::<GuardConfig>(""),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
         ],
         "gateway" => vec![
             of::<gateway::RouteConfig>(""),
@@ -278,7 +293,10 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<gateway::StoredBodyLimits>(""),
             of::<gateway::Limits>("limits."),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
             of::<gateway::Check>("check."),
+            of::<gateway::Match>("match."),
             of::<ClientTls>("replica_tls."),
         ],
         _ => vec![
@@ -294,12 +312,14 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
         "tls.certificate",
         "tls.key",
         "tls.client_ca",
+        "tls.certificates",
         "replicas",
         "replica_tls",
         "replica_tls.ca",
         "replica_tls.server_name",
         "replica_tls.certificate",
         "replica_tls.key",
+        "match",
         "check",
         "check.interval",
         "check.timeout",

@@ -1,6 +1,6 @@
 //! Common parts of guard, gateway and proxy: addresses ([`Endpoint`]), and configuration ([`config`]).
 //! The crate handles signals and changes of files ([`run()`]), and reloads ([`exchange()`]).
-//! The crate also contains health and metrics ([`admin`], [`metrics`]), HTTP servers (`http`), and TLS (`tls`).
+//! The crate also contains health and metrics ([`admin`], [`metrics`]), logs ([`log`]), HTTP servers (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
 pub mod admin;
@@ -10,6 +10,7 @@ mod endpoint;
 mod exchange;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod log;
 mod main_loop;
 pub mod metrics;
 #[cfg(feature = "tls")]

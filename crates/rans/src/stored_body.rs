@@ -5,6 +5,8 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Body that has arrived completely.
 #[derive(Clone, Default, Debug)]
@@ -63,11 +65,37 @@ pub(crate) async fn collect<B>(body: &mut B, most: u64) -> Result<Collected, B::
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    collect_within(body, most, None).await
+}
+
+/// Reads a body to its end, like [`collect`]. If a frame does not arrive within `patience`, the body counts as longer.
+pub(crate) async fn collect_within<B>(
+    body: &mut B,
+    most: u64,
+    patience: Option<Duration>,
+) -> Result<Collected, B::Error>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
     let mut trailers = None;
     let mut is_longer = false;
-    while !is_longer && let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+    while !is_longer {
+        let next = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx));
+        let next = match patience {
+            None => next.await,
+            Some(patience) => match timeout(patience, next).await {
+                Ok(next) => next,
+                Err(_) => {
+                    is_longer = true;
+                    break;
+                }
+            },
+        };
+        let Some(frame) = next else {
+            break;
+        };
         match frame?.into_data() {
             // A body in a single frame needs no copy.
             Ok(data) if first.is_empty() => first = data,

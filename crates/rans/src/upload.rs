@@ -3,6 +3,8 @@
 
 use crate::client::Replay;
 use crate::client_wait::ClientWait;
+#[cfg(feature = "gateway")]
+use crate::stored_body::collect_within;
 use crate::stored_body::{Collected, StoredBody, collect};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -274,6 +276,12 @@ impl fmt::Debug for RequestBody {
 }
 
 impl RequestBody {
+    /// Whether the body can be sent again.
+    #[cfg(feature = "gateway")]
+    pub const fn is_stored(&self) -> bool {
+        matches!(self, Self::Stored(_))
+    }
+
     /// Returns an empty body.
     pub fn empty() -> Self {
         Self::Stored(StoredBody::default())
@@ -296,6 +304,27 @@ impl RequestBody {
             return Self::buffered(body, limits, may_store).await;
         }
         Self::streamed(None, body, limits)
+    }
+
+    /// Reads the body of a call that ends at once, so that it can be sent again. Forwards another body.
+    ///
+    /// # Errors
+    /// The body is too long, or does not arrive.
+    #[cfg(feature = "gateway")]
+    pub async fn prompt(
+        mut body: ClientBody,
+        limits: UploadLimits,
+        patience: Duration,
+    ) -> Result<Self, Fault> {
+        let wanted = limits.stored.min(limits.most);
+        match collect_within(&mut body, wanted, Some(patience)).await {
+            Ok(Collected::Whole(whole)) => Ok(Self::Stored(whole)),
+            Ok(Collected::Beginning(bytes)) => {
+                let beginning = Some(bytes).filter(|bytes| !bytes.is_empty());
+                Self::streamed(beginning, body, limits)
+            }
+            Err(_) => Err(Fault::Cut),
+        }
     }
 
     /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived.

@@ -15,6 +15,8 @@ use std::hash::Hash;
 pub(super) const TIME: &str = "a time";
 /// Name by which serde marks a path. A path is relative to the folder of its source.
 pub(super) const PATH: &str = "a path";
+/// Name by which serde marks an output: `stdout`, `stderr`, or a path as above.
+pub(crate) const OUTPUT: &str = "an output";
 
 /// Value of a draft: a table, another value, or an absent value. Several types may read keys of one table.
 #[derive(Clone, Debug)]
@@ -402,7 +404,12 @@ impl<'de> Deserializer<'de> for Table<'_> {
                 Ok(milliseconds) => visitor.visit_u64(milliseconds),
                 Err(_) => visitor.visit_str(word),
             },
-            (PATH, Value::Text(path) | Value::Word(path)) => {
+            (OUTPUT, Value::Text(word) | Value::Word(word))
+                if ["stdout", "stderr", "false"].contains(&word.as_str()) =>
+            {
+                return self.deserialize_any(visitor);
+            }
+            (PATH | OUTPUT, Value::Text(path) | Value::Word(path)) => {
                 visitor.visit_str(&folder.join(path).to_string_lossy())
             }
             _ => return self.deserialize_any(visitor),

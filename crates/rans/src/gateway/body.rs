@@ -4,6 +4,7 @@
 use crate::client::AnswerBody;
 use crate::connections::{ConnectionBody, ConnectionError};
 use crate::ranges::{RangesBody, RangesError};
+use crate::reason::Reason;
 use crate::stall_timer::StallTimer;
 use crate::stored_body::{Collected, StoredBody, collect};
 use crate::upload::RequestBody;
@@ -26,6 +27,15 @@ pub(super) enum AnswerFault {
     /// No replica was able to send the rest of an object.
     #[error("{0}")]
     Parts(RangesError),
+}
+
+impl From<&AnswerFault> for Reason {
+    fn from(fault: &AnswerFault) -> Self {
+        match fault {
+            AnswerFault::Cut(_) | AnswerFault::Parts(_) => Self::AnswerCut,
+            AnswerFault::Stalled => Self::AnswerStalled,
+        }
+    }
 }
 
 /// Answer of a replica that is forwarded while it arrives.

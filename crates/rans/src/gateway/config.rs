@@ -1,16 +1,21 @@
 //! Configuration of a gateway. All values are checked, and all files read, before a socket is opened.
 
+use super::grpc::NonFatal;
+use super::matching::Match;
 use crate::client::{Methods, Purges};
 use crate::connections::Protocol;
 use crate::ranges::Verify;
+use crate::trace::TraceConfig;
 use anyhow::Result;
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailcut_proxy::config::{
-    Common, Draft, Scalar, Table, count, name, scalar, size, time, unique, unique_addresses,
+    Common, Draft, Scalar, Table, count, keys, name, scalar, size, time, unique, unique_addresses,
 };
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_proxy::{Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
@@ -218,8 +223,11 @@ pub struct RouteConfig {
     /// Name of the route. It is unique, and a label of the metrics.
     #[serde(default = "unnamed", deserialize_with = "name")]
     pub name: String,
-    /// Address of the listener.
+    /// Address of the listener. Several routes with `match` may have the same listener.
     pub listen: Endpoint,
+    /// Requests that the route takes.
+    #[serde(rename = "match", default)]
+    pub matching: Match,
     /// Replicas, at least one.
     pub replicas: Vec<ReplicaConfig>,
     /// HTTP version of the replicas.
@@ -259,6 +267,9 @@ pub struct RouteConfig {
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
+    /// Codes of gRPC after which a call may be sent to another replica.
+    #[serde(default)]
+    pub grpc_non_fatal: NonFatal,
     /// Size of a range, 64 KiB to 1 GiB.
     /// Objects that are larger than a range are requested in ranges from two replicas at the same time.
     /// `None`: each answer comes from one replica.
@@ -297,6 +308,9 @@ pub struct RouteConfig {
     /// Sizes of the largest bodies that are stored completely.
     #[serde(skip)]
     pub stored_bodies: StoredBodyLimits,
+    /// Identifiers of requests.
+    #[serde(skip)]
+    pub trace: TraceConfig,
 }
 
 fn unnamed() -> String {
@@ -356,6 +370,7 @@ impl RouteConfig {
         let mut route: Self = at.read()?;
         route.times = at.read()?;
         route.stored_bodies = at.read()?;
+        route.trace = at.read()?;
         let limits = at.table("limits");
         route.limits = limits.read()?;
         route.limits.listener = limits.read()?;
@@ -389,6 +404,45 @@ impl RouteConfig {
     }
 }
 
+/// Finds the routes that use the listener of an earlier route, and gives them its limits. Returns their indices.
+/// A route after one that takes all requests would never be chosen, so it cannot use its listener.
+fn share_listeners(tables: &[Table<'_>], routes: &mut [RouteConfig]) -> Result<BTreeSet<usize>> {
+    let mut followers = BTreeSet::new();
+    for index in 0..routes.len() {
+        let (earlier, rest) = routes.split_at_mut(index);
+        let (Some(route), Some(at)) = (rest.first_mut(), tables.get(index)) else {
+            continue;
+        };
+        // Each listener with port 0 gets another port.
+        let shared = |other: &&RouteConfig| other.listen == route.listen && other.listen.port != 0;
+        let Some(first) = earlier.iter().find(shared) else {
+            continue;
+        };
+        if earlier
+            .iter()
+            .filter(shared)
+            .any(|other| other.matching.is_of_all())
+        {
+            continue;
+        }
+        let allowed = "only in the first route of an address";
+        for key in ["tls", "proxy_protocol"] {
+            if at.has(key) {
+                return Err(at.refuse(key, allowed));
+            }
+        }
+        let limits = at.table("limits");
+        for key in keys::<ListenerLimits>() {
+            if limits.has(key) {
+                return Err(limits.refuse(key, allowed));
+            }
+        }
+        route.limits.listener = first.limits.listener;
+        followers.insert(index);
+    }
+    Ok(followers)
+}
+
 /// Configuration of the whole gateway.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GatewayConfig {
@@ -398,6 +452,8 @@ pub struct GatewayConfig {
     pub admin: Option<Endpoint>,
     /// Longest time that open requests may continue after a signal to stop.
     pub drain: Duration,
+    /// Access log and error log.
+    pub log: LogConfig,
 }
 
 impl GatewayConfig {
@@ -410,16 +466,21 @@ impl GatewayConfig {
         let common: Common = top.read()?;
         let tables = top.tables("routes", "route")?;
         let routes = tables.iter().map(RouteConfig::read);
-        let config = Self {
+        let mut config = Self {
             routes: routes.collect::<Result<_>>()?,
             admin: common.admin(DEFAULT_ADMIN),
             drain: common.drain_timeout,
+            log: top.table("log").read()?,
         };
         draft.finish()?;
+        let followers = share_listeners(&tables, &mut config.routes)?;
         let routes = || tables.iter().cloned().zip(&config.routes);
         let names = routes().map(|(at, route)| (at, "name", "", &route.name));
         unique("a name", names)?;
-        let listens = routes().map(|(at, route)| (at, "listen", "", route.listen.clone()));
+        let first = routes()
+            .enumerate()
+            .filter(|(index, _)| !followers.contains(index));
+        let listens = first.map(|(_, (at, route))| (at, "listen", "", route.listen.clone()));
         unique_addresses(&top, listens, config.admin.as_ref())?;
         Ok(config)
     }

@@ -20,7 +20,8 @@ use crate::priority::class_of;
 use crate::via;
 use http::{Request, Response, StatusCode, header};
 use http_body::Body;
-use shared::{QueueTicket, Refusal, Shared};
+pub use shared::Refusal;
+use shared::{QueueTicket, Shared};
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -195,6 +196,7 @@ where
 {
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.extensions_mut().insert(refusal);
     let headers = response.headers_mut();
     // The field contains whole seconds. A shorter time would become 0, and clients would retry immediately.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());

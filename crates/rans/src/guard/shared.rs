@@ -12,9 +12,9 @@ use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-/// Reason why a request is refused.
+/// Reason why a guard refuses a request. The answer has it as an extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// The request is optional work, and all workers are busy.
     Optional,
     /// The queue is full, and contains no request of a lower class.

@@ -2,12 +2,14 @@
 
 use crate::guard::GuardConfig;
 use crate::socket::ClassMarks;
+use crate::trace::TraceConfig;
 use anyhow::Result;
 use serde::Deserialize;
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
 use tailcut_proxy::config::{Common, Draft, size, target, time, unique_addresses};
 use tailcut_proxy::http::Limits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::ServerTls;
 use tailcut_units::quantity::allowed;
 
@@ -70,6 +72,12 @@ pub struct ProgramConfig {
     /// Longest time that open requests may continue after a signal to stop.
     #[serde(skip)]
     pub drain: Duration,
+    /// Identifiers of requests.
+    #[serde(skip)]
+    pub trace: TraceConfig,
+    /// Access log and error log.
+    #[serde(skip)]
+    pub log: LogConfig,
 }
 
 impl ProgramConfig {
@@ -81,6 +89,8 @@ impl ProgramConfig {
         let top = draft.top();
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
+        config.trace = top.read()?;
+        config.log = top.table("log").read()?;
         // The library has a default of one worker.
         // The program requires the key, because the right number depends on the service.
         if !top.has("workers") {

@@ -4,7 +4,9 @@ use crate::connection_fields;
 use crate::connections::{
     ConnectionBody, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
 };
+use crate::reason::Reason;
 use crate::request_head::Refusal;
+use crate::request_log::{Attempts, OwnAnswer, Server};
 use crate::socket::SocketOptions;
 use crate::stall_timer::StallTimer;
 use crate::upload::{RequestBody, begins_within};
@@ -16,6 +18,7 @@ use http_body_util::{Either, Full};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tailcut_proxy::Endpoint;
@@ -34,6 +37,8 @@ const IDLE: usize = 1_024;
 /// Connections to the service. Dropping the future of an answer closes the answer's connection.
 #[derive(Clone, Debug)]
 pub(super) struct Forwarder {
+    /// Address of the service in logs.
+    name: Arc<str>,
     connections: Connections<Connector, RequestBody>,
     /// Longest time until an answer begins, and until each further part of it.
     time: Duration,
@@ -54,6 +59,7 @@ impl Forwarder {
             ..ConnectionConfig::default()
         };
         Ok(Self {
+            name: to.as_str().into(),
             connections: Connections::new(connector, to, config),
             time,
         })
@@ -79,23 +85,38 @@ impl Service<Request<RequestBody>> for Forwarder {
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let progress = request.body().progress();
+        let attempts = request.extensions().get::<Arc<Attempts>>().cloned();
         let answering = self.connections.call(request);
-        let time = self.time;
+        let (time, name) = (self.time, Arc::clone(&self.name));
         Box::pin(async move {
+            if let Some(attempts) = &attempts {
+                attempts.begin();
+            }
             let answer = begins_within(answering, progress.as_deref(), time).await;
             Ok(match answer {
-                None => own(Refusal(
-                    StatusCode::GATEWAY_TIMEOUT,
-                    "the service did not begin its answer\n",
-                )),
+                None => own(
+                    Refusal(
+                        StatusCode::GATEWAY_TIMEOUT,
+                        "the service did not begin its answer\n",
+                    ),
+                    Reason::AnswerTimeout,
+                ),
                 Some(Ok(mut answer)) => {
                     connection_fields::remove(answer.headers_mut());
+                    answer.extensions_mut().insert(Server(name));
                     answer.map(|body| ForwardedBody(Either::Left((body, StallTimer::after(time)))))
                 }
                 Some(Err(error)) => {
                     // A body that did not arrive is the fault of the client.
                     let fault = progress.and_then(|progress| progress.fault());
-                    own(fault.map_or_else(|| of_error(&error), Refusal::from))
+                    if let Some(fault) = fault {
+                        return Ok(own(fault.into(), fault.into()));
+                    }
+                    let reason = Reason::from(&error);
+                    if let Some(attempts) = &attempts {
+                        attempts.fail(&name, reason, &error);
+                    }
+                    own(of_error(&error), reason)
                 }
             })
         })
@@ -166,9 +187,10 @@ impl http_body::Body for ForwardedBody {
     }
 }
 
-fn own(Refusal(status, text): Refusal) -> Response<ForwardedBody> {
+fn own(Refusal(status, text): Refusal, reason: Reason) -> Response<ForwardedBody> {
     let body = Full::new(Bytes::from_static(text.as_bytes()));
     let mut response = Response::new(ForwardedBody(Either::Right(body)));
     *response.status_mut() = status;
+    response.extensions_mut().insert(OwnAnswer(Some(reason)));
     response
 }
