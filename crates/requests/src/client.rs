@@ -87,7 +87,7 @@ impl Client {
         self.submit_with(now, request, bytes, servers, self.policy);
     }
 
-    /// Starts a request as [`submit`](Self::submit) does, with a policy of its own.
+    /// Starts a request as [`submit`](Self::submit) does, with its own policy.
     /// All policies share the budget of the client's policy. A policy without a budget sends copies without a limit.
     /// The call has no effect if the policy is invalid.
     pub fn submit_with(

@@ -13,7 +13,7 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    /// Keeps at least `window` latencies from now on.
+    /// Raises the number of stored latencies to `window`, if it is smaller.
     pub fn widen(&mut self, window: u32) {
         self.window = self.window.max(window as usize);
     }

@@ -146,7 +146,7 @@ impl Ranges {
         Some((self.note(now, side, range), range))
     }
 
-    /// Whether bytes are left that no side was asked for, as far as the reader's window allows.
+    /// Whether bytes are left to request, as far as the reader's window allows.
     pub fn has_unrequested(&self) -> bool {
         self.front().is_some()
     }

@@ -50,6 +50,12 @@ const RAREST: u32 = 7;
 /// and frequent tests find out early that copies have begun to harm.
 const RAREST_WITH_COPIES: u32 = 4;
 
+/// Exponent of the longest time without copies after tests that ended early: 16 blocks.
+const MOST_REST: u32 = 4;
+
+/// A slot raises the latency that counts as usual by half of the way to this factor of it, at most.
+const SLOW_RISE: f64 = 1.5;
+
 /// Effect that casts doubt on the verdict that copies are useless, if two successive tests find it.
 const LEAST_EFFECT: f64 = 0.05;
 
@@ -180,6 +186,29 @@ impl Block {
     }
 }
 
+/// Average of the effects of tests, -1 to 1. An effect is below 0 if copies help.
+#[derive(Clone, Copy, Debug, Default)]
+struct Effects {
+    /// Number of tests. It is bounded, so that older tests count less and less.
+    weight: f64,
+    mean: f64,
+    variance: f64,
+    /// Average of the effects on the mean latency alone.
+    of_mean: f64,
+}
+
+impl Effects {
+    fn add(&mut self, effect: f64, of_mean: f64) {
+        self.weight += 1.0;
+        let share = 1.0 / self.weight;
+        let delta = effect - self.mean;
+        self.mean += share * delta;
+        self.variance = (1.0 - share) * (self.variance + share * delta * delta);
+        self.of_mean += share * (of_mean - self.of_mean);
+        self.weight = self.weight.min(MEMORY / 2.0);
+    }
+}
+
 /// Trial of copies as plain state. The driver calls [`begin`](Self::begin) for each request,
 /// and [`end`](Self::end) when the request ends.
 #[derive(Clone, Debug)]
@@ -189,16 +218,17 @@ pub struct Trial {
     first: u64,
     blocks: VecDeque<Block>,
     report: TrialReport,
-    /// Weight, average and variance of the effect: -1 to 1, below 0 if copies help.
-    weight: f64,
-    effect: f64,
-    variance: f64,
+    /// Effects of tests that begin without copies, and of tests that begin with copies.
+    /// The mean of both averages contains no trend, for example of a queue that becomes empty.
+    effects: [Effects; 2],
+    /// Whether the latest test found requests that take too long for the slots.
+    is_overloaded: bool,
     /// Number of the first block after a block without copies, in which queues become empty.
     rests_until: u64,
+    /// Number of successive tests that ended early.
+    early_ends: u32,
     /// Number of successive tests that contradict the verdict.
     contradictions: u32,
-    /// Average of the effect on the mean latency alone.
-    mean_effect: f64,
     /// Mean and mean square of latencies in recent slots without copies.
     usual: Option<(f64, f64)>,
 }
@@ -215,12 +245,11 @@ impl Trial {
             first: 0,
             blocks: VecDeque::new(),
             report: TrialReport::default(),
-            weight: 0.0,
-            effect: 0.0,
-            variance: 0.0,
+            effects: [Effects::default(); 2],
+            is_overloaded: false,
             rests_until: 0,
+            early_ends: 0,
             contradictions: 0,
-            mean_effect: 0.0,
             usual: None,
         };
         let (slot, _) = trial.slot(now.saturating_add(config.slot));
@@ -301,8 +330,11 @@ impl Trial {
         let least = known.map_or(usual.0, |known| known.0.min(usual.0));
         if means.0 > TOO_SLOW * least {
             block.is_ended_early = true;
-            self.rests_until = number + 2;
-            self.learn(means, usual);
+            // Each further time, the queues get twice the time to become empty.
+            self.rests_until = number + 1 + (1 << self.early_ends.min(MOST_REST));
+            self.early_ends += 1;
+            let begins_with_copies = block.may_copy[0];
+            self.learn(means, usual, begins_with_copies);
         }
     }
 
@@ -368,8 +400,9 @@ impl Trial {
 
     /// Returns the exponent of the share of tests. The larger the known effect, the rarer the tests.
     fn rarity(&self, most: u32) -> u32 {
-        let effect = self.effect.abs();
+        let effect = self.effect(|effects| effects.mean).abs();
         let exponent = match effect {
+            _ if self.is_overloaded => RAREST,
             _ if effect < 0.02 => 3,
             _ if effect < 0.05 => 4,
             _ if effect < 0.1 => 5,
@@ -398,6 +431,18 @@ impl Trial {
         if block.slots.iter().any(is_slow) {
             return self.on_overload();
         }
+        // After an early end, the queue of the slot with copies is left in the slot without copies.
+        let is_clean = !block.is_ended_early || block.may_copy[1];
+        for (slot, may_copy) in block.slots.iter().zip(block.may_copy) {
+            if !may_copy && is_clean && slot.ended >= LEAST_REQUESTS {
+                let latest = slot.means(slot.usual());
+                let known = self.usual.unwrap_or(latest);
+                // A slot with a queue from earlier slots must not look usual, so the values rise slowly.
+                let next =
+                    |known: f64, latest: f64| f64::midpoint(known, latest.min(known * SLOW_RISE));
+                self.usual = Some((next(known.0, latest.0), next(known.1, latest.1)));
+            }
+        }
         let on = usize::from(block.may_copy[1]);
         let [with, without] = match on {
             0 => block.slots,
@@ -412,24 +457,21 @@ impl Trial {
         }
         let usual = (with.sum + without.sum) / good;
         let (with, without) = (with.means(usual), without.means(usual));
-        let known = self.usual.unwrap_or(without);
-        self.usual = Some((
-            known.0 + (without.0 - known.0) / 4.0,
-            known.1 + (without.1 - known.1) / 4.0,
-        ));
-        self.learn(with, without);
+        self.early_ends = 0;
+        self.learn(with, without, on == 0);
     }
 
     /// Ends copies, because requests take more than half a slot, on average.
     /// So requests of one slot wait behind the requests of the slot before, and both slots look the same.
     /// The servers are overloaded, or the slots are too short. The next test decides again.
     fn on_overload(&mut self) {
-        (self.weight, self.effect, self.variance) = (0.0, 1.0, 0.0);
+        self.effects = [Effects::default(); 2];
+        self.is_overloaded = true;
         self.report.verdict = Verdict::Useless;
     }
 
     /// Adds the result of a test: mean and mean square of latencies with copies, and without copies.
-    fn learn(&mut self, with: (f64, f64), without: (f64, f64)) {
+    fn learn(&mut self, with: (f64, f64), without: (f64, f64), begins_with_copies: bool) {
         let of_mean = difference(with.0, without.0);
         // The mean square rises with the tail. Half of its difference is the difference of the root mean square.
         let effect = of_mean + difference(with.1, without.1) / 2.0;
@@ -446,34 +488,47 @@ impl Trial {
         // The servers may have changed, so that older tests count little.
         // One test is enough to doubt that copies help. A test has to be confirmed before copies come back.
         if contradicts && (self.report.verdict == Verdict::Helps || self.contradictions > 1) {
-            self.weight = self.weight.min(2.0);
+            for effects in &mut self.effects {
+                effects.weight = effects.weight.min(1.0);
+            }
         }
-        self.weight += 1.0;
-        let share = 1.0 / self.weight;
-        let delta = effect - self.effect;
-        self.effect += share * delta;
-        self.variance = (1.0 - share) * (self.variance + share * delta * delta);
-        self.mean_effect += share * (of_mean - self.mean_effect);
-        self.weight = self.weight.min(MEMORY);
+        self.effects[usize::from(begins_with_copies)].add(effect, of_mean);
+        self.is_overloaded = false;
         self.report.tests += 1;
-        let ratio = (1.0 + self.mean_effect) / (1.0 - self.mean_effect).max(1e-3);
+        let of_mean = self.effect(|effects| effects.of_mean);
+        let ratio = (1.0 + of_mean) / (1.0 - of_mean).max(1e-3);
         self.report.gain = Some(1.0 - ratio);
         self.report.verdict = self.verdict();
     }
 
+    /// Returns the average of both orders of slots.
+    fn effect(&self, of: fn(&Effects) -> f64) -> f64 {
+        let [one, other] = &self.effects;
+        match (one.weight > 0.0, other.weight > 0.0) {
+            (true, false) => of(one),
+            (false, true) => of(other),
+            _ => f64::midpoint(of(one), of(other)),
+        }
+    }
+
     fn verdict(&self) -> Verdict {
-        if self.weight < 3.0 {
+        let [one, other] = &self.effects;
+        let weight = one.weight + other.weight;
+        let freedom = weight - 2.0;
+        if freedom < 2.0 {
             return Verdict::Unknown;
         }
-        let freedom = self.weight - 1.0;
-        let error = self.variance / freedom;
+        let effect = self.effect(|effects| effects.mean);
+        let squares = one.weight * one.variance + other.weight * other.variance;
+        let error = squares / freedom * (1.0 / one.weight + 1.0 / other.weight) / 4.0;
         // Square of the 97.5 % quantile of Student's t distribution, within 5 %.
         let quantile = 4.0 + 58.0 / (freedom * freedom);
-        let is_significant = self.effect * self.effect > quantile * error;
+        // With only one order of slots, the error is infinite or not a number.
+        let is_significant = effect * effect > quantile * error;
         match is_significant {
-            true if self.effect < 0.0 => Verdict::Helps,
+            true if effect < 0.0 => Verdict::Helps,
             true => Verdict::Useless,
-            false if self.weight >= PATIENCE => Verdict::Useless,
+            false if weight >= PATIENCE => Verdict::Useless,
             false => Verdict::Unknown,
         }
     }

@@ -95,7 +95,7 @@ pub struct ClientConfig {
     /// By default, the client sends a copy after its own 95th percentile of latency.
     pub elsewhere: Policy,
     /// Budget of all copies: hedges, copies after failures, requests to other replicas, and ranges. `None`: no limit.
-    /// The policies have no budgets of their own. By default, copies are at most one in ten requests, and ten more.
+    /// The policies contain no budgets. By default, copies are at most one in ten requests, and ten more.
     /// Replicas with a guard may get more copies: one for each request that had a good answer.
     pub budget: Option<BudgetConfig>,
     /// Trial that finds out whether copies help, and ends them while they do not. `None`: copies are always sent.

@@ -168,7 +168,7 @@ impl<S> Ranges<S> {
         }
         let (parts, again) = request.into_parts();
         // The first piece is an ordinary request, so the client copies it like any other request.
-        // Most objects have no further piece. A further replica is asked only for larger objects.
+        // Most objects have no further piece. Only larger objects need a second replica.
         let mut opening = Request::from_parts(parts.clone(), first);
         let range = format!("bytes=0-{}", self.config.piece - 1);
         if let Ok(range) = HeaderValue::try_from(range) {
