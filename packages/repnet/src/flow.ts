@@ -235,8 +235,13 @@ export class Flow implements LegOwner {
     return leastQueued(this);
   }
 
+  /** Returns whether this connection carries bytes. Another connection may have replaced it. */
+  #carries(leg: Leg): boolean {
+    return this.legs[leg.index] === leg && this.status[leg.index] === 'live';
+  }
+
   legData(leg: Leg, chunk: Buffer): boolean {
-    if (this.status[leg.index] !== 'live') return true;
+    if (!this.#carries(leg)) return true;
     this.messages.watch();
     const { inbound } = this;
     const fresh = inbound.add(leg, chunk);
@@ -253,7 +258,7 @@ export class Flow implements LegOwner {
   }
 
   legEof(leg: Leg): void {
-    if (this.status[leg.index] !== 'live') return;
+    if (!this.#carries(leg)) return;
     this.messages.giveUpRejoin();
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
@@ -274,7 +279,7 @@ export class Flow implements LegOwner {
 
   legFailed(leg: Leg, error: Error): void {
     const { index } = leg;
-    if (this.status[index] === 'gone') return;
+    if (this.legs[index] !== leg || this.status[index] === 'gone') return;
     if (this.status[index] === 'pending') {
       this.legUnusable(index, error, 'leg_failed');
       return;
