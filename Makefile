@@ -119,7 +119,7 @@ fuzz: fuzz/built-1
 # The same as a test: the corpus and two seconds for each target. The crates are not optimised, which saves more time
 # in their build than it costs here.
 fuzz-briefly: fuzz/built-0
-	fuzz/search --seconds 2
+	fuzz/search --seconds 2 --no-minimising
 
 # Builds the fuzzer with this optimisation of the crates of the workspace. `--workspace` selects the features of
 # `make python`, whose libraries are used again. sccache refuses other compilers than rustc.
