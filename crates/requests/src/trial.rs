@@ -141,7 +141,7 @@ impl Slot {
 
     /// Counts requests without an answer: they take at least this time.
     fn close(&mut self, seconds: f64) {
-        let open = f64::from(self.begun - self.ended);
+        let open = f64::from(self.begun.saturating_sub(self.ended));
         self.sum += open * seconds;
         self.squares += open * seconds * seconds;
         self.ended = self.begun;
@@ -257,11 +257,11 @@ impl Trial {
         trial
     }
 
-    /// Returns this trial for a clock that begins later, by a number of nanoseconds.
+    /// Returns this trial without open requests, for a clock that begins later by a number of nanoseconds.
     #[must_use]
     pub fn moved(mut self, later: u64) -> Self {
         self.config.epoch = self.config.epoch.saturating_add(later);
-        // The times of open requests belong to the old clock, so their blocks do not count.
+        // Open requests end in the old trial, so their blocks do not count.
         self.blocks.clear();
         self
     }
@@ -274,19 +274,23 @@ impl Trial {
     /// Begins a request.
     pub fn begin(&mut self, now: Time) -> Ticket {
         let (number, is_counted) = self.slot(now);
-        let block = self.block(now, number / 2);
-        let index = (number % 2) as usize;
-        let may_copy = block.may_copy[index] && !block.is_ended_early;
-        block.slots[index].begun += u32::from(is_counted);
-        if block.all_of != number {
-            (block.all, block.all_of) = (Slot::default(), number);
-        }
-        Ticket {
+        let mut ticket = Ticket {
             slot: number,
             began: now,
             is_counted,
-            may_copy,
+            may_copy: false,
+        };
+        let Some(block) = self.block(now, number / 2) else {
+            ticket.is_counted = false;
+            return ticket;
+        };
+        let index = (number % 2) as usize;
+        ticket.may_copy = block.may_copy[index] && !block.is_ended_early;
+        block.slots[index].begun += u32::from(is_counted);
+        if block.all_of < number {
+            (block.all, block.all_of) = (Slot::default(), number);
         }
+        ticket
     }
 
     /// Ends a request.
@@ -345,9 +349,9 @@ impl Trial {
         (since / length, since % length >= length / 2)
     }
 
-    /// Returns the block with this number. Closes old blocks.
-    fn block(&mut self, now: Time, number: u64) -> &mut Block {
-        // Time never goes back, so the last block is the newest one.
+    /// Returns the block with this number. Closes old blocks. Returns `None` if the block is closed.
+    /// Threads may take the time in one order and call in the other, so the block may be older than the last one.
+    fn block(&mut self, now: Time, number: u64) -> Option<&mut Block> {
         if self.blocks.back().is_none_or(|last| last.number < number) {
             let block = self.plan(number);
             self.blocks.push_back(block);
@@ -357,8 +361,7 @@ impl Trial {
                 self.close(now, oldest);
             }
         }
-        let last = self.blocks.len() - 1;
-        &mut self.blocks[last]
+        self.blocks.iter_mut().find(|block| block.number == number)
     }
 
     fn random(&self, block: u64) -> u64 {

@@ -112,7 +112,7 @@ impl Shared {
         };
         let stats: Vec<_> = replicas.map(stats).collect();
         let slots = self.config.trial_slots(stats.len());
-        let trial = state.trial.clone();
+        let trial = state.trial.clone().map(|trial| trial.moved(0));
         let next = State {
             stats,
             counts: state.counts,
