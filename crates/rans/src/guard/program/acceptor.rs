@@ -26,7 +26,7 @@ use tailcut_proxy::admin::{Admin, Pages};
 use tailcut_proxy::http::{Accept, HttpService, ListenerSpec, Listeners, RequestSlots};
 use tailcut_proxy::log::{Log, OpenLogs};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
-use tailcut_proxy::{Endpoint, Running};
+use tailcut_proxy::{Address, Running};
 use tokio::net::TcpStream;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -42,7 +42,7 @@ const MOST_BODIES: usize = 1_024;
 #[derive(Clone)]
 struct ServiceTarget {
     guard: GuardLayer,
-    to: Endpoint,
+    to: Address,
     forwarder: Forwarder,
     marks: ClassMarks,
     upload: UploadLimits,
@@ -236,8 +236,10 @@ impl Running for Program {
         let plural = if workers == 1 { "" } else { "s" };
         let tls = if config.tls.is_some() { " (TLS)" } else { "" };
         let listeners = self.listeners.all();
-        let listeners =
-            listeners.map(|(_, at, _)| format!("{at}{tls} -> {to} ({workers} worker{plural})"));
+        let listeners = listeners.map(|(_, at, _)| {
+            let at = at.map_or_else(|| config.listen.to_string(), |at| at.to_string());
+            format!("{at}{tls} -> {to} ({workers} worker{plural})")
+        });
         let admin = self.admin.as_ref().map(Admin::address);
         let admin = admin.map(|at| format!("admin: http://{at}/metrics"));
         listeners.chain(admin).collect()
@@ -253,6 +255,7 @@ impl Running for Program {
         let spec = ListenerSpec {
             name: ROUTE.to_owned(),
             listen: config.listen.clone(),
+            mode: config.listen_mode,
             limits: config.limits,
             service: ServiceTarget::open(config, &self.status, before)?,
         };
