@@ -183,6 +183,7 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ("log.format", "json"),
         ("log.level", "warn"),
         ("request_id", "false"),
+        ("listen_mode", "660"),
         ("traceparent", "make"),
     ];
     let own = match program {

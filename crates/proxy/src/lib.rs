@@ -3,6 +3,7 @@
 //! The crate also contains health and metrics ([`admin`], [`metrics`]), logs ([`log`]), HTTP servers (`http`), and TLS (`tls`).
 #![forbid(unsafe_code)]
 
+mod address;
 pub mod admin;
 pub mod config;
 mod descriptors;
@@ -17,6 +18,7 @@ pub mod metrics;
 pub mod tls;
 mod watch;
 
+pub use address::{Address, DEFAULT_MODE, ListeningSocket, UNIX_CLIENT, UnixSocket, connect};
 pub use endpoint::{Endpoint, PORTS};
 pub use exchange::{ListenerFactory, exchange};
 pub use main_loop::{Running, report, run};

@@ -3,7 +3,7 @@
 use crate::reason::Reason;
 use crate::trace::{Ids, TraceConfig};
 use bytes::Buf as _;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header};
+use http::{Method, Request, Response, StatusCode, Version, header};
 use http_body::{Body, Frame, SizeHint};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tailcut_proxy::UNIX_CLIENT;
 use tailcut_proxy::log::Log;
 use tailcut_units::TokenBucket;
 use tokio::time::Instant;
@@ -151,8 +152,10 @@ pub(crate) struct Record {
     at: RouteLog,
     client: SocketAddr,
     method: Method,
-    uri: Uri,
-    host: Option<HeaderValue>,
+    /// Copies of the texts. The texts of the request are slices of a buffer that also contains bodies.
+    /// A record can live for as long as its client takes, so it must not keep such a buffer.
+    host: Option<Box<str>>,
+    path: Box<str>,
     version: Version,
     ids: Ids,
     began: Instant,
@@ -178,6 +181,22 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_micros() as f64 / 1e3
 }
 
+fn client(address: SocketAddr) -> String {
+    match address == UNIX_CLIENT {
+        true => "unix".to_owned(),
+        false => address.to_string(),
+    }
+}
+
+/// Returns the host of a request: the host of the target, or the field.
+fn host<B>(request: &Request<B>) -> Option<Box<str>> {
+    if let Some(authority) = request.uri().authority() {
+        return Some(shown(authority.as_str()).into());
+    }
+    let field = request.headers().get(header::HOST)?;
+    Some(shown(&String::from_utf8_lossy(field.as_bytes())).into())
+}
+
 macro_rules! write_line {
     ($level:ident, $record:expr, $state:expr $(, $left_out:ident, $message:literal)?) => {{
         let record: &Record = $record;
@@ -185,16 +204,13 @@ macro_rules! write_line {
             .map(|failure| format!("{} {}", failure.server, failure.reason.name()))
             .collect();
         let failures = (!failures.is_empty()).then(|| failures.join(", "));
-        let host = record.host.as_ref().map(|host| String::from_utf8_lossy(host.as_bytes()));
-        let host = record.uri.authority().map(|host| host.as_str()).or(host.as_deref()).map(shown);
-        let path = record.uri.path_and_query().map_or("", |path| path.as_str());
         let waited = $state.began.map(|began| milliseconds(began.saturating_duration_since(record.began)));
         tracing::$level!(
             route = &*record.at.route,
-            client = record.client.to_string(),
+            client = client(record.client),
             method = shown(record.method.as_str()),
-            host,
-            path = shown(path),
+            host = record.host.as_deref(),
+            path = &*record.path,
             version = ?record.version,
             status = record.answer.map(|(status, _)| status.as_u16()),
             reason = record.reason.map(Reason::name),
@@ -223,8 +239,14 @@ impl Record {
             at,
             client,
             method: request.method().clone(),
-            uri: request.uri().clone(),
-            host: request.headers().get(header::HOST).cloned(),
+            host: host(request),
+            path: shown(
+                request
+                    .uri()
+                    .path_and_query()
+                    .map_or("", |path| path.as_str()),
+            )
+            .into(),
             version: request.version(),
             ids,
             began: Instant::now(),

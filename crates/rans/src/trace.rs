@@ -79,9 +79,10 @@ impl Ids {
 
 fn single(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
     let mut values = headers.get_all(name).iter();
-    let value = values.next()?;
+    // A copy is made, because the value is a slice of a buffer that also contains bodies.
+    let value = HeaderValue::from_bytes(values.next()?.as_bytes()).ok()?;
     // Two values would mean two requests, so neither of them is used.
-    values.next().is_none().then(|| value.clone())
+    values.next().is_none().then_some(value)
 }
 
 fn made(text: String) -> Option<HeaderValue> {

@@ -16,6 +16,6 @@ pub use flags::{Common, Flags};
 pub(crate) use read::OUTPUT;
 pub use read::{Table, unique, unique_addresses};
 pub use values::{
-    File, KeyFile, Scalar, count, name, scalar, size, size_or_endless, target, time,
-    time_or_endless,
+    File, KeyFile, Scalar, count, name, scalar, server, size, size_or_endless, socket_mode, target,
+    time, time_or_endless,
 };

@@ -2,6 +2,7 @@
 //! Errors name the location, the key, the found value and the allowed values.
 
 use super::tree::{Entries, Entry, Node, Origin, Source, Style, Value};
+use crate::address::Address;
 use crate::endpoint::Endpoint;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -312,12 +313,12 @@ pub fn unique<'a, T: Eq + Hash>(
 /// Two keys are in conflict. The error names the later key.
 pub fn unique_addresses<'a>(
     top: &Table<'a>,
-    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Endpoint)>,
+    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Address)>,
     admin: Option<&Endpoint>,
 ) -> anyhow::Result<()> {
-    let admin = admin.map(|at| (top.clone(), "admin", "", at.clone()));
+    let admin = admin.map(|at| (top.clone(), "admin", "", Address::Tcp(at.clone())));
     let claims = listeners.into_iter().chain(admin);
-    unique("an address", claims.filter(|(.., at)| at.port != 0))
+    unique("an address", claims.filter(|(.., at)| !at.has_any_port()))
 }
 
 impl<'de> IntoDeserializer<'de, ConfigError> for Table<'_> {

@@ -19,6 +19,7 @@ pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 pub use slots::{RequestSlot, RequestSlots};
 
 use crate::BACK_OFF;
+use crate::address::ListeningSocket;
 use crate::config::{count, size, time};
 use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
@@ -41,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
@@ -129,7 +130,7 @@ enum Stage {
 /// HTTP listener. Dropping it resets its connections.
 #[derive(Debug)]
 pub struct HttpListener {
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     stage: watch::Sender<Stage>,
     /// Whether the socket is open.
     is_listening: watch::Receiver<bool>,
@@ -144,7 +145,7 @@ impl HttpListener {
     /// # Errors
     /// The operating system reports an error.
     pub fn start<A, M, S, F, B, E>(
-        listener: TcpListener,
+        listener: ListeningSocket,
         limits: Limits,
         accept: A,
         make: M,
@@ -158,7 +159,7 @@ impl HttpListener {
         B::Data: Buf,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        let address = listener.local_addr()?;
+        let address = listener.address()?;
         let (limits, limit_changes) = watch::channel(limits);
         let (stage, stage_changes) = watch::channel(Stage::Serves);
         let (set_listening, is_listening) = watch::channel(true);
@@ -181,8 +182,8 @@ impl HttpListener {
         })
     }
 
-    /// Returns the address of the listener.
-    pub const fn address(&self) -> SocketAddr {
+    /// Returns the address of the listener. A Unix socket has no such address.
+    pub const fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
@@ -265,7 +266,7 @@ fn builder(limits: &Limits) -> auto::Builder<StreamExecutor> {
 }
 
 async fn serve<A, M, S, F, B, E>(
-    listener: TcpListener,
+    listener: ListeningSocket,
     mut owner: OwnerChannels,
     shared: Arc<Shared<A, M>>,
 ) where
@@ -333,7 +334,7 @@ async fn serve<A, M, S, F, B, E>(
 
 /// Returns the connection that waits, or the next one.
 async fn next(
-    listener: &TcpListener,
+    listener: &ListeningSocket,
     waiting: &mut Option<(TcpStream, SocketAddr)>,
 ) -> io::Result<(TcpStream, SocketAddr)> {
     match waiting.take() {

@@ -173,7 +173,10 @@ impl Gateway {
         listeners.find_map(|(_, at, slot)| {
             let target = slot.service();
             let mut routes = target.routes.iter();
-            routes.any(|route| route.config.name == name).then_some(at)
+            routes
+                .any(|route| route.config.name == name)
+                .then_some(at)
+                .flatten()
         })
     }
 
@@ -213,7 +216,7 @@ impl Gateway {
             replaced.extend(old.filter(|old| !Arc::ptr_eq(old, &route)).cloned());
             // Each listener with port 0 gets another port.
             let is_shared = |spec: &&mut ListenerSpec<_>| {
-                spec.listen == config.listen && config.listen.port != 0
+                spec.listen == config.listen && !config.listen.has_any_port()
             };
             if let Some(spec) = specs.iter_mut().find(is_shared) {
                 let routes = spec.service.routes.iter().cloned().chain([route]);
@@ -223,6 +226,7 @@ impl Gateway {
             specs.push(ListenerSpec {
                 name: config.name.clone(),
                 listen: config.listen.clone(),
+                mode: config.listen_mode,
                 limits: config.limits.listener,
                 service: RouteTarget {
                     routes: [route].into(),
@@ -293,7 +297,13 @@ impl Running for Gateway {
     fn addresses(&self, config: &GatewayConfig) -> Vec<String> {
         let mut lines = Vec::new();
         for route in &config.routes {
-            if let Some(at) = self.address(&route.name) {
+            let bound = self.address(&route.name).map(|at| at.to_string());
+            let unix = route
+                .listen
+                .tcp()
+                .is_none()
+                .then(|| route.listen.to_string());
+            if let Some(at) = bound.or(unix) {
                 let replicas = route.replicas.iter().map(|replica| replica.to.to_string());
                 let replicas = replicas.collect::<Vec<_>>().join(", ");
                 let tls = if route.tls.is_some() { " (TLS)" } else { "" };

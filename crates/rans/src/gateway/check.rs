@@ -1,13 +1,13 @@
 //! Background tasks of a route: they resolve names again, and check whether replicas are healthy.
 
 use super::config::{Check, RouteConfig};
-use super::pool::{Member, Resolved, resolve};
+use super::pool::{At, Member, Resolved, host_of, resolve};
 use super::route::Route;
 use crate::reason::Reason;
 use crate::upload::RequestBody;
 use http::{Request, header};
 use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use tailcut_proxy::log::Log;
@@ -21,11 +21,11 @@ pub(super) fn tasks(config: &RouteConfig, route: &Weak<Route>, is_incomplete: bo
     let mut tasks = JoinSet::new();
     // An IP address does not change, so it needs no second resolution.
     let is_name = |host: &str| host.parse::<IpAddr>().is_err();
-    if config
+    let mut endpoints = config
         .replicas
         .iter()
-        .any(|replica| is_name(&replica.to.host))
-    {
+        .filter_map(|replica| replica.to.tcp());
+    if endpoints.any(|endpoint| is_name(&endpoint.host)) {
         tasks.spawn(resolve_again(
             route.clone(),
             config.times.resolve,
@@ -164,7 +164,7 @@ struct Streak {
 
 async fn check_all(route: Weak<Route>, check: Check) {
     let mut every = every(check.interval);
-    let mut streaks: HashMap<SocketAddr, Streak> = HashMap::new();
+    let mut streaks: HashMap<At, Streak> = HashMap::new();
     loop {
         every.tick().await;
         let Some(route) = route.upgrade() else {
@@ -182,7 +182,9 @@ async fn check_all(route: Weak<Route>, check: Check) {
             let Ok((index, passes)) = checked else {
                 continue;
             };
-            let streak = streaks.entry(pool.members[index].address).or_default();
+            let streak = streaks
+                .entry(pool.members[index].address.clone())
+                .or_default();
             match passes {
                 true => (streak.passed, streak.failed) = (streak.passed.saturating_add(1), 0),
                 false => (streak.passed, streak.failed) = (0, streak.failed.saturating_add(1)),
@@ -202,7 +204,7 @@ async fn check_all(route: Weak<Route>, check: Check) {
 async fn passes(member: &Member, check: &Check) -> bool {
     let to = &member.replica.to;
     let request = Request::get(check.path.as_str())
-        .header(header::HOST, to.to_string())
+        .header(header::HOST, host_of(to))
         .header(header::USER_AGENT, "tailcut-gateway-check");
     let Ok(request) = request.body(RequestBody::empty()) else {
         return false;

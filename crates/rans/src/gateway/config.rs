@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailcut_proxy::config::{
-    Common, Draft, Scalar, Table, count, keys, name, scalar, size, time, unique, unique_addresses,
+    Common, Draft, Scalar, Table, count, keys, name, scalar, size, socket_mode, time, unique,
+    unique_addresses,
 };
 use tailcut_proxy::http::Limits as ListenerLimits;
 use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
-use tailcut_proxy::{Endpoint, PORTS};
+use tailcut_proxy::{Address, DEFAULT_MODE, Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
 
 /// Address of the admin server (health and metrics), unless the configuration contains another one.
@@ -57,11 +58,15 @@ pub struct ReplicaConfig {
     /// Whether connections to the replica use TLS.
     pub is_https: bool,
     /// Address of the replica.
-    pub to: Endpoint,
+    pub to: Address,
 }
 
 impl ReplicaConfig {
     fn parse(text: &str) -> Option<Self> {
+        if let Some(to) = Address::parse(text, &PORTS).filter(|to| to.tcp().is_none()) {
+            let is_https = false;
+            return Some(Self { is_https, to });
+        }
         let (is_https, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
             Some(("https", rest)) => (true, rest),
@@ -79,15 +84,14 @@ impl ReplicaConfig {
             true => rest.to_owned(),
             false => format!("{rest}:{}", if is_https { 443 } else { 80 }),
         };
-        let to = Endpoint::parse(&whole, &PORTS)?;
+        let to = Address::Tcp(Endpoint::parse(&whole, &PORTS)?);
         Some(Self { is_https, to })
     }
 }
 
 impl<'de> Deserialize<'de> for ReplicaConfig {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let allowed =
-            "http://HOST:PORT, https://HOST:PORT, HOST:PORT, or a port of 127.0.0.1; no path";
+        let allowed = "http://HOST:PORT, https://HOST:PORT, HOST:PORT, or a port of 127.0.0.1; no path; or unix:/path";
         scalar(from, allowed, |found| match found {
             Scalar::Text(text) => Self::parse(text),
             Scalar::Count(port) => Self::parse(&port.to_string()),
@@ -224,7 +228,10 @@ pub struct RouteConfig {
     #[serde(default = "unnamed", deserialize_with = "name")]
     pub name: String,
     /// Address of the listener. Several routes with `match` may have the same listener.
-    pub listen: Endpoint,
+    pub listen: Address,
+    /// Mode of the listener's file, if it is a Unix socket.
+    #[serde(default = "default_mode", deserialize_with = "socket_mode")]
+    pub listen_mode: u32,
     /// Requests that the route takes.
     #[serde(rename = "match", default)]
     pub matching: Match,
@@ -311,6 +318,10 @@ pub struct RouteConfig {
     /// Identifiers of requests.
     #[serde(skip)]
     pub trace: TraceConfig,
+}
+
+const fn default_mode() -> u32 {
+    DEFAULT_MODE
 }
 
 fn unnamed() -> String {
@@ -414,7 +425,8 @@ fn share_listeners(tables: &[Table<'_>], routes: &mut [RouteConfig]) -> Result<B
             continue;
         };
         // Each listener with port 0 gets another port.
-        let shared = |other: &&RouteConfig| other.listen == route.listen && other.listen.port != 0;
+        let shared =
+            |other: &&RouteConfig| other.listen == route.listen && !other.listen.has_any_port();
         let Some(first) = earlier.iter().find(shared) else {
             continue;
         };
@@ -426,7 +438,7 @@ fn share_listeners(tables: &[Table<'_>], routes: &mut [RouteConfig]) -> Result<B
             continue;
         }
         let allowed = "only in the first route of an address";
-        for key in ["tls", "proxy_protocol"] {
+        for key in ["tls", "proxy_protocol", "listen_mode"] {
             if at.has(key) {
                 return Err(at.refuse(key, allowed));
             }

@@ -17,13 +17,16 @@ use http::uri::Authority;
 use hyper_util::rt::TokioIo;
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tailcut_proxy::Address;
 use tailcut_proxy::log::Log;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
 use tailcut_requests::{BudgetConfig, Percentile, Policy, TrialReport, Trigger};
@@ -76,11 +79,38 @@ impl Wire for TokioIo<Stream> {
     }
 }
 
+/// Address of a replica.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum At {
+    /// Address of TCP.
+    Tcp(SocketAddr),
+    /// Path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Returns the host of requests without a host.
+pub(super) fn host_of(to: &Address) -> String {
+    match to {
+        Address::Tcp(endpoint) => endpoint.to_string(),
+        // A path is not a host.
+        Address::Unix(_) => "localhost".to_owned(),
+    }
+}
+
 /// Replica at one address.
 #[derive(Clone)]
 pub(super) struct Member {
     pub replica: ReplicaConfig,
-    pub address: SocketAddr,
+    pub address: At,
     pub counts: Arc<Counts>,
     connections: [Upstream; 2],
 }
@@ -103,7 +133,7 @@ pub(super) struct Pool {
 }
 
 /// Addresses of replicas, each with the index of its replica in the configuration.
-pub(super) type Addresses = BTreeSet<(usize, SocketAddr)>;
+pub(super) type Addresses = BTreeSet<(usize, At)>;
 
 /// Result of a resolution.
 #[derive(Default)]
@@ -119,8 +149,15 @@ const RESOLVE_TIME: Duration = Duration::from_secs(5);
 /// Resolves the names of all replicas at the same time.
 pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Resolved {
     let mut lookups = JoinSet::new();
+    let mut resolved = Resolved::default();
     for (index, replica) in replicas.iter().enumerate() {
-        let to = replica.to.clone();
+        let to = match &replica.to {
+            Address::Tcp(to) => to.clone(),
+            Address::Unix(path) => {
+                resolved.addresses.insert((index, At::Unix(path.clone())));
+                continue;
+            }
+        };
         lookups.spawn(async move {
             let looking = async {
                 let found = lookup_host((to.host.as_str(), to.port)).await?;
@@ -133,13 +170,12 @@ pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Resolved {
             )
         });
     }
-    let mut resolved = Resolved::default();
     while let Some(looked) = lookups.join_next().await {
         match looked {
             Ok((index, Ok(found))) if !found.is_empty() => {
                 resolved
                     .addresses
-                    .extend(found.into_iter().map(|address| (index, address)));
+                    .extend(found.into_iter().map(|address| (index, At::Tcp(address))));
             }
             Ok((index, Ok(_))) => {
                 let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
@@ -162,7 +198,7 @@ impl Resolved {
             };
             let former = members.iter().filter(|member| member.replica == *replica);
             self.addresses
-                .extend(former.map(|member| (*index, member.address)));
+                .extend(former.map(|member| (*index, member.address.clone())));
         }
     }
 
@@ -183,14 +219,14 @@ impl Pool {
         addresses: &Addresses,
         before: &[Member],
     ) -> Result<Self> {
-        let member = |(index, address): &(usize, SocketAddr)| {
+        let member = |(index, address): &(usize, At)| {
             let replica = &config.replicas[*index];
             let known = before
                 .iter()
                 .find(|known| known.address == *address && known.replica == *replica);
             match known {
                 Some(known) => Ok(known.clone()),
-                None => join(config, log, replica, *address),
+                None => join(config, log, replica, address),
             }
         };
         let members = addresses.iter().map(member).collect::<Result<Vec<_>>>()?;
@@ -246,22 +282,17 @@ impl Pool {
     }
 }
 
-fn join(
-    config: &RouteConfig,
-    log: &Log,
-    replica: &ReplicaConfig,
-    address: SocketAddr,
-) -> Result<Member> {
+fn join(config: &RouteConfig, log: &Log, replica: &ReplicaConfig, address: &At) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
     // The connection is opened to one address of the name. Requests that contain no host get the name as their host.
-    let at = authority(address.to_string())?;
-    let host = authority(replica.to.to_string())?;
+    let host = authority(host_of(&replica.to))?;
     let tls = match replica.is_https {
         true => {
             let given = &config.replica_tls;
             let is_http2 = config.protocol == crate::connections::Protocol::Two;
             let client = tls::Client::new(given, is_http2)?;
-            let name = given.server_name.as_deref().unwrap_or(&replica.to.host);
+            let host = replica.to.tcp().map_or("localhost", |to| &to.host);
+            let name = given.server_name.as_deref().unwrap_or(host);
             Some((client, server_name(name)?))
         }
         false => None,
@@ -277,13 +308,19 @@ fn join(
     let may_warn = config.purges == Purges::Yes && config.budget < 1_000;
     let warning = may_warn.then(|| Arc::new(Warning::new(log, &config.name, &replica.to)));
     let counts = Arc::new(Counts::default());
-    let name: Arc<str> = match host == at {
-        true => at.as_str().into(),
-        false => format!("{host} ({at})").into(),
+    let name: Arc<str> = match replica.to.to_string() {
+        to if to == address.to_string() => to.into(),
+        to => format!("{to} ({address})").into(),
     };
     let upstream = || {
         let time = config.times.connect;
-        let connector = Connector::new(at.clone(), SocketOptions::default(), time);
+        let connector = match address {
+            At::Tcp(at) => {
+                let at = authority(at.to_string())?;
+                Connector::new(at, SocketOptions::default(), time)
+            }
+            At::Unix(path) => Ok(Connector::unix(path, time)),
+        };
         let dial = Dial {
             connector: connector.map_err(|why| anyhow!(why))?,
             tls: tls.clone(),
@@ -304,7 +341,7 @@ fn join(
     };
     Ok(Member {
         replica: replica.clone(),
-        address,
+        address: address.clone(),
         counts: Arc::clone(&counts),
         connections: [upstream()?, upstream()?],
     })

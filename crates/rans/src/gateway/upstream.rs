@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_proxy::Endpoint;
+use tailcut_proxy::Address;
 use tailcut_proxy::log::Log;
 use tailcut_proxy::metrics::Counter;
 use tower_service::Service;
@@ -79,7 +79,7 @@ pub(super) struct Warning {
 }
 
 impl Warning {
-    pub fn new(log: &Log, route: &str, replica: &Endpoint) -> Self {
+    pub fn new(log: &Log, route: &str, replica: &Address) -> Self {
         Self {
             log: log.clone(),
             route: route.to_owned(),

@@ -13,3 +13,4 @@ mod programs;
 mod reasons;
 mod reload;
 mod routes;
+mod unix;

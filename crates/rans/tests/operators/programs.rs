@@ -50,6 +50,17 @@ pub fn routes(dir: &Path, routes: &Value) -> GatewayConfig {
 }
 
 impl Logged<Gateway> {
+    /// Starts a gateway with one route that listens at the address in `keys`.
+    pub async fn gateway_with(
+        dir: TempDir,
+        replicas: &[String],
+        keys: Value,
+    ) -> (Gateway, TempDir) {
+        let route = json!([with(json!({ "name": "test", "replicas": replicas }), &keys)]);
+        let config = routes(dir.path(), &route);
+        (Gateway::start(&config).await.expect("a gateway"), dir)
+    }
+
     /// Starts a gateway with one route, "test". Paths in `keys` are relative to `dir`.
     pub async fn gateway(dir: TempDir, replicas: &[String], keys: Value) -> Self {
         let route = json!({ "name": "test", "listen": "127.0.0.1:0", "replicas": replicas });
@@ -70,6 +81,13 @@ impl Logged<Gateway> {
 }
 
 impl Logged<Program> {
+    /// Starts a guard that listens at the address in `keys`.
+    pub async fn guard_with(dir: TempDir, keys: Value) -> (Program, TempDir) {
+        let draft = draft(dir.path(), with(json!({ "workers": 1 }), &keys));
+        let config = ProgramConfig::read(&draft).expect("a configuration");
+        (Program::start(&config).await.expect("a guard"), dir)
+    }
+
     /// Starts a guard in front of a service.
     pub async fn guard(dir: TempDir, service: SocketAddr, keys: Value) -> Self {
         let all = json!({ "listen": "127.0.0.1:0", "to": service.to_string(), "workers": 1 });

@@ -158,11 +158,13 @@ fn a_route_that_would_never_be_chosen_and_a_second_tls_are_refused() {
         limits.contains("only in the first route of an address"),
         "{limits}"
     );
-    let header = read(matching, "proxy_protocol = true").expect_err("a second header");
-    assert!(
-        header.contains("only in the first route of an address"),
-        "{header}"
-    );
+    for key in ["proxy_protocol = true", "listen_mode = \"660\""] {
+        let refused = read(matching, key).expect_err("a key of the listener");
+        assert!(
+            refused.contains("only in the first route of an address"),
+            "{refused}"
+        );
+    }
     assert!(read("proxy_protocol = true\nmatch.path = \"/a\"", "").is_ok());
     assert!(read(matching, "limits.pending = 5").is_ok());
 }

@@ -27,7 +27,7 @@ use tailcut_proxy::http::{
 };
 use tailcut_proxy::log::{Log, OpenLogs};
 use tailcut_proxy::tls::{self, ServerConfig, ServerTls, Stream};
-use tailcut_proxy::{Endpoint, Running};
+use tailcut_proxy::{Address, Running};
 use tokio::net::TcpStream;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -43,7 +43,7 @@ const MOST_BODIES: usize = 1_024;
 #[derive(Clone)]
 struct ServiceTarget {
     guard: GuardLayer,
-    to: Endpoint,
+    to: Address,
     forwarder: Forwarder,
     marks: ClassMarks,
     upload: UploadLimits,
@@ -250,8 +250,10 @@ impl Running for Program {
         let plural = if workers == 1 { "" } else { "s" };
         let tls = if config.tls.is_some() { " (TLS)" } else { "" };
         let listeners = self.listeners.all();
-        let listeners =
-            listeners.map(|(_, at, _)| format!("{at}{tls} -> {to} ({workers} worker{plural})"));
+        let listeners = listeners.map(|(_, at, _)| {
+            let at = at.map_or_else(|| config.listen.to_string(), |at| at.to_string());
+            format!("{at}{tls} -> {to} ({workers} worker{plural})")
+        });
         let admin = self.admin.as_ref().map(Admin::address);
         let admin = admin.map(|at| format!("admin: http://{at}/metrics"));
         listeners.chain(admin).collect()
@@ -267,6 +269,7 @@ impl Running for Program {
         let spec = ListenerSpec {
             name: ROUTE.to_owned(),
             listen: config.listen.clone(),
+            mode: config.listen_mode,
             limits: config.limits,
             service: ServiceTarget::open(config, &self.status, before)?,
         };

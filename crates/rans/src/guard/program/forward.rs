@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tailcut_proxy::Endpoint;
+use tailcut_proxy::Address;
 use tower_service::Service;
 
 /// Longest time until the service has accepted a connection.
@@ -45,10 +45,16 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    pub fn to(target: &Endpoint, time: Duration) -> Result<Self> {
+    pub fn to(target: &Address, time: Duration) -> Result<Self> {
         let name = || format!("to {target}");
-        let to: Authority = target.to_string().parse().with_context(name)?;
-        let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+        // The service gets this host if a request has none. A path is not a host.
+        let host = target.tcp().map(ToString::to_string);
+        let host = host.unwrap_or_else(|| "localhost".to_owned());
+        let to: Authority = host.parse().with_context(name)?;
+        let connector = match target {
+            Address::Tcp(_) => Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME),
+            Address::Unix(path) => Ok(Connector::unix(path, CONNECT_TIME)),
+        };
         let connector = connector.map_err(|why| anyhow!("to {target}: {why}"))?;
         let config = ConnectionConfig {
             protocol: Protocol::One,
@@ -59,7 +65,7 @@ impl Forwarder {
             ..ConnectionConfig::default()
         };
         Ok(Self {
-            name: to.as_str().into(),
+            name: target.to_string().into(),
             connections: Connections::new(connector, to, config),
             time,
         })
