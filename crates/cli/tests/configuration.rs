@@ -215,6 +215,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("elsewhere", "off"),
             ("percentile", "99.5"),
             ("budget", "2.5"),
+            ("do_no_harm", "false"),
+            ("trial_slot", "6s"),
             ("methods", "all"),
             ("ranges", "1MiB"),
             ("forwarded", "forwarded"),
