@@ -310,15 +310,16 @@ export class Flow implements LegOwner {
    * @returns whether it carries the flow alone, because the other connection has failed in the meantime.
    * Otherwise the caller reports that the connection is established
    */
-  legReplaced(leg: Leg): boolean {
+  legReplaced(leg: Leg, message: number): boolean {
     const { index } = leg;
     if (!this.#lost && this.status[(1 - index) as 0 | 1] === 'live') {
-      this.outbound.keepDuring(() => this.messages.legReplaced(leg));
+      this.outbound.keepDuring(() => this.messages.legReplaced(leg, message));
       return false;
     }
     const slower = this.legs[index];
     this.#lost = undefined;
     this.adopt(leg);
+    this.messages.last = message;
     this.status[(1 - index) as 0 | 1] = 'gone';
     this.status[index] = 'live';
     leg.received = this.inbound.delivered;
@@ -474,8 +475,8 @@ export class Flow implements LegOwner {
       this.paired = true;
       counters.legs.paired++;
       clearTimeout(this.#deadline);
-      if (this.messages.count > 0) counters.legs.rejoined++;
-      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.messages.count }));
+      if (this.messages.last > 0) counters.legs.rejoined++;
+      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.messages.last }));
     }
     this.host?.legAttached(leg);
   }

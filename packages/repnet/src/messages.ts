@@ -32,8 +32,8 @@ type Dispatch = (event: FlowEvent, index: 0 | 1, reason?: Reason) => boolean;
 export class Messages implements Watched {
   /** Source of new second connections, at a client. */
   secondLegs: SecondLegs | undefined;
-  /** Number of second connections that have rejoined, or that were expected to rejoin. */
-  count = 0;
+  /** Number in the hello of the last connection that has rejoined, or that was expected to rejoin. */
+  last = 0;
   readonly #flow: Rejoinable;
   readonly #dispatch: Dispatch;
   /** Number of bytes sent and received before the present message. */
@@ -95,16 +95,16 @@ export class Messages implements Watched {
    * Adds a connection that has replaced a slower one at the server. The slower one is dropped here, too, if it is open.
    * The other connection carries the flow.
    */
-  legReplaced(leg: Leg): void {
+  legReplaced(leg: Leg, message: number): void {
     if (this.#flow.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, 'behind');
-    this.expectRejoin(leg);
+    this.expectRejoin(leg, message);
   }
 
   /** Adds a second connection to a client's idle flow. It carries the next bytes, too, as soon as it is established. */
-  expectRejoin(leg: Leg): void {
+  expectRejoin(leg: Leg, message: number): void {
     this.#flow.adopt(leg);
     this.#flow.status[leg.index] = 'pending';
-    this.count++;
+    this.last = message;
     this.#startHere(leg);
     this.#dispatch('rejoin_started', leg.index);
   }
@@ -115,7 +115,7 @@ export class Messages implements Watched {
    */
   standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
     const { mode, state, status, legs, inbound, outbound } = this.#flow;
-    if (mode !== 'repflow' || message <= this.count || sent !== inbound.delivered || received !== outbound.written) return false;
+    if (mode !== 'repflow' || message <= this.last || sent !== inbound.delivered || received !== outbound.written) return false;
     const other = legs[1 - index];
     if (inbound.ended || outbound.ending || !other || status[other.index] !== 'live' || other.received !== inbound.delivered) return false;
     // Otherwise the flow had no second connection, or the client has given it up and replaces it now.
@@ -126,7 +126,7 @@ export class Messages implements Watched {
   legRejoined(leg: Leg, { message }: Rejoin): void {
     if (this.#flow.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, 'replaced');
     else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
-    this.count = message;
+    this.last = message;
     this.#flow.adopt(leg);
     this.#startHere(leg);
     this.#dispatch('second_leg_joined', leg.index);

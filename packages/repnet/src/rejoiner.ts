@@ -74,7 +74,7 @@ export class Rejoiner implements HelloOutcome {
   }
 
   start(index: 0 | 1): void {
-    this.#try((leg) => this.#flow.messages.expectRejoin(leg), index);
+    this.#try((leg) => this.#flow.messages.expectRejoin(leg, this.#message), index);
   }
 
   replace(index: 0 | 1): void {
@@ -107,11 +107,12 @@ export class Rejoiner implements HelloOutcome {
     // No call waits for this connection, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
     this.#newest = leg;
+    this.#message++;
     opened(leg);
     this.#sent = flow.outbound.written;
     this.#received = flow.inbound.delivered;
     const hello = new ClientHello(leg, flow.id, this);
-    const rejoin = { message: ++this.#message, sent: this.#sent, received: this.#received };
+    const rejoin = { message: this.#message, sent: this.#sent, received: this.#received };
     hello.send(leg, { mode: 'repflow', rejoin });
     this.#timer = setTimeout(
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),
@@ -138,7 +139,7 @@ export class Rejoiner implements HelloOutcome {
         return true;
       }
       this.#outside.delete(leg);
-      carriesAlone = this.#flow.legReplaced(leg);
+      carriesAlone = this.#flow.legReplaced(leg, this.#message);
     }
     leg.socket.ref();
     if (!carriesAlone) this.#flow.legEstablished(leg);

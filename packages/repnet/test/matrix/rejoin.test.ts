@@ -159,6 +159,19 @@ async function replacing(
   return { arena, sink, a, b, c };
 }
 
+test('both ends know a new leg by the same message, also after a replacement that has failed', async (t) => {
+  const { sink, b, c } = await replacing(t, { admit: (_leg, index) => (index === 2 ? 'hold' : 'pass') });
+  const paired = (role: string): Promise<{ role: string; message: number }> =>
+    published('repnet:leg:pair', (message) => message.role === role);
+  const both = [paired('client'), paired('server')] as const;
+  // The replacement fails, and then the slower leg. A new leg takes its place.
+  c.reset();
+  b.reset();
+  const [client, server] = await Promise.all(both);
+  assert.equal(client.message, server.message);
+  sink.socket.destroy();
+});
+
 /** Resolves when a leg with this number was given up at this end. */
 const gone = (role: string, leg: number): Promise<unknown> =>
   published<{ role: string; leg: number }>('repnet:leg:drop', (message) => message.role === role && message.leg === leg);
