@@ -12,6 +12,7 @@ mod choice;
 mod configuration;
 mod driver;
 mod exchange;
+mod frames;
 mod http;
 mod http_fields;
 mod machines;
@@ -31,6 +32,7 @@ pub use cast::{cast_manifest, cast_transfer};
 pub use configuration::{cast_key, cast_key_file, configuration};
 pub use driver::{cast_control, cast_driver};
 pub use exchange::http_exchange;
+pub use frames::lab_frame;
 pub use http_fields::http_part;
 pub use machines::{repnet_flow, repnet_table, requests_gate};
 pub use network::{cast_network, cast_sealed};
@@ -49,7 +51,7 @@ pub use workload::{coflows, size_name, size_table, trace};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 47] = [
+pub const TARGETS: [Target; 48] = [
     ("scenario", scenario),
     ("setting", setting),
     ("design", design),
@@ -91,6 +93,7 @@ pub const TARGETS: [Target; 47] = [
     ("cast_sink", cast_sink),
     ("cast_state", cast_state),
     ("http_exchange", http_exchange),
+    ("lab_frame", lab_frame),
     ("places", places),
     ("probe_walk", probe_walk),
     ("repnet_flow", repnet_flow),

@@ -179,5 +179,5 @@ targets! {
     table_parquet comparisons sensitivity wire_scdp wire_cast wire_ndp wire_pfabric wire_rans wire_repnet wire_segment wire_frame
     http_priority http_via cast_manifest cast_transfer cast_driver cast_control http_part configuration cast_key quantity
     btf capture cast_key_file cast_network cast_pipe cast_sealed cast_sink cast_state
-    http_exchange places probe_walk repnet_flow repnet_table requests_gate study
+    http_exchange lab_frame places probe_walk repnet_flow repnet_table requests_gate study
 }
