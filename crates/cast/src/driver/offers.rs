@@ -57,15 +57,21 @@ impl Engine {
         match session.map(|session| session.connection(envelope.share)) {
             Some(Some(id)) => {
                 // A valid token proves that the address is not forged. So the connection may move to this address.
-                let Some((_, _, port)) =
-                    self.line_of(incoming, envelope, |_| offer.token.is_some(), bytes)
-                else {
-                    self.counts.unknown += 1;
+                let line = self.line_of(incoming, envelope, |_| offer.token.is_some(), bytes);
+                let Some((flow, _, port)) = line else {
+                    // The sender may have a new address before it has got the first answer.
+                    self.give_token(now, incoming, envelope);
                     return;
                 };
                 if offer.token.is_some() {
                     self.on_proof(now, envelope.session, id);
-                } else if let Some(header) = Message::Offer(*offer).header(envelope.share) {
+                }
+                if !self.incoming.contains_key(&flow) {
+                    // The whole object has arrived, but the sender has not received the final message.
+                    self.say(id, &Message::Done { hash: 0 });
+                } else if offer.token.is_none()
+                    && let Some(header) = Message::Offer(*offer).header(envelope.share)
+                {
                     let tuple = self.incoming_sessions.tuple(id, port);
                     self.host
                         .on_segment(now, Segment::new(tuple, NAMELESS, 0, header));

@@ -80,4 +80,4 @@ pub use sink::{FileSink, SinkOptions};
 pub use source::{FileSource, StreamSource};
 pub use spool::Item;
 pub use stream_sink::StreamSink;
-pub use transfer::{Amount, Delivered, Label, Next, Sink, Source};
+pub use transfer::{Amount, Delivered, Label, Next, RETRY, Sink, Source};

@@ -313,6 +313,22 @@ fn a_sender_whose_address_changes_goes_on() {
 }
 
 #[test]
+fn a_sender_whose_address_changes_before_the_first_answer_goes_on() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let sent = object(500, 1);
+    world.lost_dones = u32::MAX;
+    world.send(0, sent.clone());
+    world.run(Time::from_ns(400_000));
+    assert!(world.received[1] == [sent], "but its sender does not know");
+    assert!(world.sent[0].is_empty());
+    world.drivers[0].net.local = address(7);
+    world.lost_dones = 0;
+    world.run(FOR_LONG);
+    assert_eq!((world.sent[0].len(), world.received[1].len()), (1, 1));
+    assert!(world.failed.is_empty());
+}
+
+#[test]
 fn somebody_who_knows_a_session_cannot_send_its_answers_elsewhere_for_long() {
     let mut world = World::new(credits(), Faults::NONE);
     world.send(0, object(3_000_000, 1));
