@@ -143,14 +143,16 @@ async fn a_storm_of_refusals_gets_a_tenth_of_copies_whatever_the_route_allows() 
 async fn copies_end_when_guarded_replicas_begin_to_refuse_and_come_back_afterwards() {
     for version in VERSIONS {
         let replicas = [(); 3].map(|()| Replica::new(200, true));
-        let gateway = started(&replicas, json!({})).await;
+        // A slot without copies would end the copies, too.
+        let gateway = started(&replicas, json!({ "do_no_harm": false })).await;
         let good = flood(&gateway, version, 8, 50).await;
         assert_eq!(good, 400);
         let copies = copies_of(&replicas, 400);
         // The first requests are not copied, because nothing is known of the replicas.
         assert!(copies > 300, "{copies}");
+        // After 503, replicas would pause for a time, and one replica alone gets no copies.
         for replica in &replicas {
-            replica.becomes(503, Duration::ZERO);
+            replica.becomes(429, Duration::ZERO);
         }
         flood(&gateway, version, 8, 50).await;
         let copies = copies_of(&replicas, 400);
@@ -168,11 +170,15 @@ async fn copies_end_when_guarded_replicas_begin_to_refuse_and_come_back_afterwar
 #[tokio::test]
 async fn replicas_without_a_guard_get_a_tenth_of_copies_although_they_purge() {
     let replicas = [(); 2].map(|()| Replica::new(200, false));
-    let gateway = started(&replicas, json!({ "purges": "yes" })).await;
+    let gateway = started(&replicas, json!({ "purges": "yes", "do_no_harm": false })).await;
     flood(&gateway, Version::One, 8, 50).await;
     let copies = copies_of(&replicas, 400);
     assert!((10..=50).contains(&copies), "{copies}");
-    let gateway = started(&replicas, json!({ "purges": "yes", "budget": 100 })).await;
+    let gateway = started(
+        &replicas,
+        json!({ "purges": "yes", "budget": 100, "do_no_harm": false }),
+    )
+    .await;
     flood(&gateway, Version::One, 8, 50).await;
     let copies = copies_of(&replicas, 400);
     assert_eq!(copies, 400, "the operator wants no bound");
