@@ -41,6 +41,12 @@ impl fmt::Display for Address {
     }
 }
 
+impl From<Endpoint> for Address {
+    fn from(endpoint: Endpoint) -> Self {
+        Self::Tcp(endpoint)
+    }
+}
+
 impl Address {
     /// Parses `unix:/path`, or the address of a TCP socket as [`Endpoint::parse`] does.
     pub fn parse(text: &str, ports: &RangeInclusive<u16>) -> Option<Self> {

@@ -231,11 +231,13 @@ macro_rules! write_line {
 
 impl Record {
     /// Begins the record of a request, and gives the request its identifiers.
-    pub fn begin<B>(at: RouteLog, client: SocketAddr, request: &mut Request<B>) -> Self {
+    ///
+    /// The record has its own allocation, because the futures of requests are moved and contain it several times.
+    pub fn begin<B>(at: RouteLog, client: SocketAddr, request: &mut Request<B>) -> Box<Self> {
         let ids = Ids::of(request.headers_mut(), at.trace);
         let attempts = Arc::<Attempts>::default();
         request.extensions_mut().insert(Arc::clone(&attempts));
-        Self {
+        Box::new(Self {
             at,
             client,
             method: request.method().clone(),
@@ -255,11 +257,14 @@ impl Record {
             server: None,
             reason: None,
             bytes: 0,
-        }
+        })
     }
 
     /// Records the beginning of the answer.
-    pub fn answered<B: Body>(mut self, mut answer: Response<B>) -> Response<RecordedBody<B>>
+    pub fn answered<B: Body>(
+        mut self: Box<Self>,
+        mut answer: Response<B>,
+    ) -> Response<RecordedBody<B>>
     where
         for<'e> Reason: From<&'e B::Error>,
     {
@@ -331,7 +336,7 @@ pub(crate) struct RecordedBody<B: Body> {
     is_over: bool,
     /// Number of bytes that have not been read yet, if the length of the body is known.
     left: Option<u64>,
-    record: Record,
+    record: Box<Record>,
 }
 
 impl<B: Body> Drop for RecordedBody<B> {

@@ -85,7 +85,8 @@ where
         let next = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx));
         let next = match patience {
             None => next.await,
-            Some(patience) => match timeout(patience, next).await {
+            // Few bodies have this limit, so its timer has its own allocation. The future of all others stays small.
+            Some(patience) => match Box::pin(timeout(patience, next)).await {
                 Ok(next) => next,
                 Err(_) => {
                     is_longer = true;

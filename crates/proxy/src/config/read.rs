@@ -311,13 +311,16 @@ pub fn unique<'a, T: Eq + Hash>(
 ///
 /// # Errors
 /// Two keys are in conflict. The error names the later key.
-pub fn unique_addresses<'a>(
+pub fn unique_addresses<'a, A: Into<Address>>(
     top: &Table<'a>,
-    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Address)>,
+    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, A)>,
     admin: Option<&Endpoint>,
 ) -> anyhow::Result<()> {
     let admin = admin.map(|at| (top.clone(), "admin", "", Address::Tcp(at.clone())));
-    let claims = listeners.into_iter().chain(admin);
+    let listeners = listeners
+        .into_iter()
+        .map(|(table, key, of, at)| (table, key, of, at.into()));
+    let claims = listeners.chain(admin);
     unique("an address", claims.filter(|(.., at)| !at.has_any_port()))
 }
 

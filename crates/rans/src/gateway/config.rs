@@ -229,14 +229,14 @@ pub struct RouteConfig {
     pub name: String,
     /// Address of the listener. Several routes with `match` may have the same listener.
     pub listen: Address,
+    /// Replicas, at least one.
+    pub replicas: Vec<ReplicaConfig>,
     /// Mode of the listener's file, if it is a Unix socket.
     #[serde(default = "default_mode", deserialize_with = "socket_mode")]
     pub listen_mode: u32,
     /// Requests that the route takes.
     #[serde(rename = "match", default)]
     pub matching: Match,
-    /// Replicas, at least one.
-    pub replicas: Vec<ReplicaConfig>,
     /// HTTP version of the replicas.
     #[serde(default)]
     pub protocol: Protocol,

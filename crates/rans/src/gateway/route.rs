@@ -175,7 +175,8 @@ impl Route {
             && grpc::is_call(&parts.headers)
             && self.throttle.allows();
         let body = match may_hedge {
-            true => RequestBody::prompt(body, upload, grpc::PATIENCE).await,
+            // The future of requests that are no calls stays small.
+            true => Box::pin(RequestBody::prompt(body, upload, grpc::PATIENCE)).await,
             false => RequestBody::take(body, upload, may_store).await,
         };
         let body = body.map_err(Refusal::from)?;
