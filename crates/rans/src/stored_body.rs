@@ -1,5 +1,6 @@
 //! Body that has arrived completely, so that it can be sent more than once.
 
+use crate::connection_fields;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
@@ -97,7 +98,9 @@ where
         let Some(frame) = next else {
             break;
         };
-        match frame?.into_data() {
+        let mut frame = frame?;
+        connection_fields::remove_from_trailers(&mut frame);
+        match frame.into_data() {
             // A body in a single frame needs no copy.
             Ok(data) if first.is_empty() => first = data,
             Ok(data) => {

@@ -3,6 +3,7 @@
 
 use crate::client::Replay;
 use crate::client_wait::ClientWait;
+use crate::connection_fields;
 #[cfg(feature = "gateway")]
 use crate::stored_body::collect_within;
 use crate::stored_body::{Collected, StoredBody, collect};
@@ -212,7 +213,10 @@ impl Body for Upload {
                 let frame = match frame {
                     None => return Poll::Ready(None),
                     Some(Err(_)) => return self.fail(Fault::Cut),
-                    Some(Ok(frame)) => frame,
+                    Some(Ok(mut frame)) => {
+                        connection_fields::remove_from_trailers(&mut frame);
+                        frame
+                    }
                 };
                 let size = frame.data_ref().map_or(0, |data| data.len() as u64);
                 self.pace.moved(size);

@@ -132,33 +132,6 @@ async fn flood_of_resets(stage: &Stage) {
         .await;
 }
 
-/// A client resets each stream as soon as it is open. The guard closes its connection, and answers other clients.
-#[tokio::test]
-async fn a_connection_with_20_000_resets_is_closed() {
-    let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;
-    stage.work.allow(1_000_000);
-    let stream = TcpStream::connect(stage.guard).await.expect("the guard");
-    let (mut sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
-    let driving = tokio::spawn(connection);
-    let mut sent = 0;
-    while sent < 20_000 && poll_fn(|cx| sender.poll_ready(cx)).await.is_ok() {
-        let request = Request::get("http://service/flood").body(());
-        let opened = sender.send_request(request.expect("a request"), true);
-        let Ok((_, mut stream)) = opened else { break };
-        stream.send_reset(h2::Reason::CANCEL);
-        sent += 1;
-        tokio::task::yield_now().await;
-        if sent % 1_000 == 0 {
-            stage.is_answered(Version::One, &format!("/{sent}")).await;
-        }
-    }
-    assert!((1_000..20_000).contains(&sent), "{sent} resets");
-    drop(sender);
-    // The connection ends without a fault of this client.
-    let _ = driving.await;
-    stage.is_answered(Version::Two, "/after").await;
-}
-
 #[tokio::test]
 async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
     let stage = Stage::new(&["--workers", "2", "--queue", "100"]).await;

@@ -2,6 +2,7 @@
 //! Other bodies are forwarded while they arrive.
 
 use crate::client::AnswerBody;
+use crate::connection_fields;
 use crate::connections::{ConnectionBody, ConnectionError};
 use crate::ranges::{RangesBody, RangesError};
 use crate::reason::Reason;
@@ -55,7 +56,11 @@ impl Body for Download {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => {
                 self.stall.moved();
-                Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Cut)))
+                let mut frame = frame.map(|frame| frame.map_err(AnswerFault::Cut));
+                if let Some(Ok(frame)) = &mut frame {
+                    connection_fields::remove_from_trailers(frame);
+                }
+                Poll::Ready(frame)
             }
             Poll::Pending => {
                 ready!(self.stall.poll(cx));

@@ -6,6 +6,7 @@ mod answers;
 mod http1;
 mod http2;
 mod identity;
+mod resets;
 mod stage;
 mod uploads;
 mod windows;

@@ -3,7 +3,8 @@
 use super::http2::{frame, get, literal, status};
 use super::stage::{Stage, answer, ask, mirror, read_frame, read_head};
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
@@ -46,6 +47,34 @@ async fn clients_that_send_no_body_occupy_no_worker_and_are_given_up() {
         assert_eq!(found.status(), 200, "{name}");
         for mut stream in silent {
             assert_eq!(answer(&mut stream).await.status(), 408, "{name}");
+        }
+    }
+}
+
+/// A client sends single bytes of a body, and more often than the time limit for a part. Its request is given up.
+#[tokio::test]
+async fn single_bytes_extend_no_time_limit() {
+    let limits = json!({ "stall_timeout": "300ms" });
+    let keys = json!({ "workers": 1, "limits": limits });
+    let stage = Stage::before(mirror().await, keys, json!({ "limits": limits })).await;
+    for (name, at) in stage.both() {
+        for head in ["Content-Length: 10000", "Content-Length: 1000000"] {
+            let stream = TcpStream::connect(at).await.expect("a listener");
+            let (mut receiver, mut sender) = stream.into_split();
+            let request = format!("POST / HTTP/1.1\r\nHost: a\r\n{head}\r\n\r\n");
+            sender.write_all(request.as_bytes()).await.expect("sent");
+            let sending = tokio::spawn(async move {
+                let mut each = tokio::time::interval(Duration::from_millis(50));
+                while sender.write_all(b"x").await.is_ok() {
+                    each.tick().await;
+                }
+            });
+            let mut answer = vec![0; 12];
+            receiver.read_exact(&mut answer).await.expect("an answer");
+            assert_eq!(answer, b"HTTP/1.1 408", "{name} {head}");
+            sending.abort();
+            let found = ask(at, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            assert_eq!(found.status(), 200, "{name}");
         }
     }
 }

@@ -164,7 +164,11 @@ impl http_body::Body for ForwardedBody {
             Either::Left((body, stall)) => match Pin::new(body).poll_frame(cx) {
                 Poll::Ready(frame) => {
                     stall.moved();
-                    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+                    let mut frame = frame.map(|frame| frame.map_err(Into::into));
+                    if let Some(Ok(frame)) = &mut frame {
+                        connection_fields::remove_from_trailers(frame);
+                    }
+                    Poll::Ready(frame)
                 }
                 Poll::Pending => {
                     ready!(stall.poll(cx));
