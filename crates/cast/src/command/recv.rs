@@ -5,7 +5,7 @@ use super::common::{Access, CommandEvent, Failed, Moment, Watch, is_pipe};
 use super::multicast::{self, Interface};
 use super::output::Output;
 use crate::files::{Escaped, FileSink, Keep, Sink, SinkOptions, StreamSink};
-use crate::transfer::{Arriving, Error, Event, Happened, Listener, Offered, Taken};
+use crate::transfer::{AT_ONCE, Arriving, Error, Event, Happened, Listener, Offered, Taken};
 use clap::Args;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -34,9 +34,9 @@ pub struct Recv {
     /// End after one transfer
     #[arg(long)]
     once: bool,
-    /// Largest number of transfers that run at the same time; further senders wait
-    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u8).range(1..=64), conflicts_with = "once")]
-    parallel: u8,
+    /// Largest number of transfers that run at the same time, 8 unless given; further senders wait
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), conflicts_with = "once")]
+    parallel: Option<u8>,
     #[command(flatten)]
     into: Into,
     #[command(flatten)]
@@ -101,6 +101,10 @@ pub(super) fn execute(
             "--json: standard output is used for the received data; allowed: DIR instead of -";
         return Err(Failed::usage(words.to_owned()));
     }
+    if is_pipe && arguments.parallel.is_some() {
+        let words = "--parallel: standard output takes one transfer; allowed: DIR instead of -";
+        return Err(Failed::usage(words.to_owned()));
+    }
     // A missing directory is reported here, before a sender connects.
     arguments.into.open(&arguments.path, stop)?;
     let endpoint = arguments.access.open(arguments.listen)?;
@@ -148,7 +152,7 @@ fn receive_all<'a>(
     (stop, is_json): (&'a AtomicBool, bool),
     notify: &mut dyn FnMut(CommandEvent<'_>),
 ) -> Result<(), Failed> {
-    let mut listener = listener.at_once(usize::from(arguments.parallel));
+    let mut listener = listener.at_once(arguments.parallel.map_or(AT_ONCE, usize::from));
     let mut watches: HashMap<Offered, Watched> = HashMap::new();
     loop {
         let happened = listener.next(&mut |arriving, event| {
