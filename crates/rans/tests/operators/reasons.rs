@@ -202,13 +202,17 @@ async fn the_log_of_a_guard_names_a_client_that_lost_its_worker_to_another_one()
     let keys = json!({ "buffer": 0, "yield_timeout": "20ms", "proxy_protocol": true });
     let guard = Logged::guard(dir(), broken(false).await, keys).await;
     let mut clients = Vec::new();
-    for (client, head) in [
-        ("192.0.2.7", "POST /slow HTTP/1.1\r\nContent-Length: 10"),
-        ("192.0.2.8", "GET /next HTTP/1.1"),
+    // The guard calls the service when the first byte of the body has arrived.
+    for (client, request) in [
+        (
+            "192.0.2.7",
+            "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nx",
+        ),
+        ("192.0.2.8", "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"),
     ] {
         let mut stream = TcpStream::connect(guard.address).await.expect("a listener");
-        let request = format!("PROXY TCP4 {client} 192.0.2.1 5 80\r\n{head}\r\nHost: a\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.expect("sent");
+        let bytes = format!("PROXY TCP4 {client} 192.0.2.1 5 80\r\n{request}");
+        stream.write_all(bytes.as_bytes()).await.expect("sent");
         let arrived = format!("requests_total{{class=\"primary\"}} {}", clients.len() + 1);
         until(|| guard.program.metrics().contains(&arrived).then_some(())).await;
         clients.push(stream);
