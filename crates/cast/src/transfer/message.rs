@@ -329,7 +329,9 @@ impl Message {
 
 /// Appends the text of a reason. It is cut at its longest allowed length, but not inside a character.
 fn put_reason(out: &mut Vec<u8>, reason: &str) {
-    let length = reason.floor_char_boundary(LONGEST_REASON);
+    let ends = reason.char_indices().map(|(at, next)| at + next.len_utf8());
+    let length = ends.take_while(|end| *end <= LONGEST_REASON).last();
+    let length = length.unwrap_or(0);
     out.extend(reason.as_bytes().iter().take(length));
 }
 
