@@ -16,7 +16,7 @@ PINNED = --quiet --disable-pip-version-check --require-hashes
 # `make pins` writes the file of requirements with the newest versions that fit.
 COMPILE = uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
-.PHONY: codec-neon codec-miri sanitizer services python pins costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
+.PHONY: fuzz fuzz-briefly codec-neon codec-miri miri tsan sanitizer services python pins costs coverage explore demo test build build-small crates wheels npm-package deb dist dist-check package-files tools rust-test kernel-cases lint npm-build npm-test soak node-suite node-suite-all bench reproduce page-checkers
 
 # Builds, compares five designs at three loads, prints the table and writes one HTML page.
 demo: build-small
@@ -24,7 +24,7 @@ demo: build-small
 	    --load 0.3,0.5,0.7 --seeds 6 --flows 1000 --out out/demo
 
 # Every test there is. Installs what they need where it is missing (see .ci/tools).
-test: tools lint package-files rust-test npm-test node-suite python
+test: tools lint package-files rust-test npm-test node-suite python fuzz-briefly
 
 build:
 	$(CARGO) build --release --locked --bin tailcut
@@ -109,6 +109,27 @@ kernel-cases:
 page-checkers:
 	cd crates/report/tests/checkers && npm ci --ignore-scripts --no-audit --no-fund
 
+# Searches with coverage for inputs that break a parser or a state machine: all targets, or those of TARGET, each for
+# SECONDS of CPU time. KEEP=yes copies inputs that add coverage into fuzz/corpus. The results go into fuzz/results.md.
+# Stable Rust; the libraries of others are those of `make test`.
+SECONDS = 60
+fuzz: fuzz/built-1
+	fuzz/search --seconds $(SECONDS) $(if $(KEEP),--keep) --results fuzz/results.md $(TARGET)
+
+# The same as a test: the corpus and two seconds for each target. The crates are not optimised, which saves more time
+# in their build than it costs here.
+fuzz-briefly: fuzz/built-0
+	fuzz/search --seconds 2 --no-minimising
+
+# Builds the fuzzer with this optimisation of the crates of the workspace. `--workspace` selects the features of
+# `make python`, whose libraries are used again. sccache refuses other compilers than rustc.
+fuzz/built-%:
+	CARGO_INCREMENTAL=0 RUSTC_WRAPPER= RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/fuzz/cover $(CARGO) build --locked --workspace \
+	    --features tailcut-fuzz/libfuzzer --bin fuzz $(foreach crate,$(shell $(FUZZED)),--config profile.dev.package.$(crate).opt-level=$*)
+
+# Names of the crates of the workspace in the fuzzer.
+FUZZED = $(CARGO) tree --locked -p tailcut-fuzz -e normal --prefix none | grep -o '^tailcut-[a-z]*' | sort -u
+
 npm-build:
 	cd packages/repnet && npm ci --no-audit --no-fund && npm run build
 
@@ -171,13 +192,29 @@ node-suite-all:
 	cd packages/repnet && node build/test/node-suite/table.js build/node-suite-20.json build/node-suite-22.json build/node-suite-24.json \
 	    >test/node-suite/results.md && [ -z "$$failed" ]
 
-# The vector instructions of the codec, interpreted: needs a nightly Rust with the component miri.
+# Ends a target with the name of the component that nightly Rust lacks.
+nightly_with = @rustup component list --toolchain nightly --installed 2>/dev/null | grep -q '^$(1)' || { \
+    echo "$@: not run; needs nightly Rust with $(1): rustup toolchain install nightly --component $(1)"; exit 1; }
+
+# The vector instructions of the codec, interpreted.
 codec-miri:
+	$(call nightly_with,miri)
 	RUSTFLAGS="-C target-feature=+avx2,+avx512f,+gfni" MIRIFLAGS=-Zmiri-disable-isolation \
 	    $(CARGO) +nightly miri test -p tailcut-cast --lib codec::
 
+# Parsers and state machines without I/O, interpreted: undefined behaviour of them and of their libraries.
+miri: codec-miri
+	$(CARGO) +nightly miri test --locked -p tailcut-units -p tailcut-wire -p tailcut-requests -p tailcut-fabric --lib
+
+# Threads of the sockets and of the proxies under the thread sanitizer. The standard library is built with it too.
+tsan:
+	$(call nightly_with,rust-src)
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu \
+	    -p tailcut-cast -p tailcut-rans -p tailcut-repnet --lib --tests
+
 # Sockets, codec and the probe under the address sanitizer: needs a nightly Rust. Four CPU-minutes from nothing.
 sanitizer:
+	$(call nightly_with,rustc)
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --target x86_64-unknown-linux-gnu \
 	    -p tailcut-cast -p tailcut-probe --lib --test udp_sockets --test udp_strangers --test udp_transfers
 

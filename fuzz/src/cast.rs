@@ -7,7 +7,8 @@ use tailcut_cast::transfer::Message;
 /// Reads a manifest: its header and its pages.
 ///
 /// # Panics
-/// If a path is too long or a name is `..`, or if a value changes when it is written and read again.
+/// If a path is too long, a name is `..`, or the names of a directory are not in ascending order.
+/// If a value changes when it is written and read again.
 /// If the text of an error is empty or has several lines.
 pub fn cast_manifest(bytes: &[u8]) {
     match read(bytes) {
@@ -31,6 +32,7 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
         header.xattrs,
     );
     let (mut data, mut entries) = (0, 0);
+    let mut path: Vec<Vec<u8>> = Vec::new();
     for page in 0..header.pages() {
         let Some((begins, length)) = header.page(page) else {
             break;
@@ -42,6 +44,11 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
             assert_eq!((number, offset), (entries, data));
             assert!(!entry.name.contains(&b'/') && entry.name != b"..");
             assert!(entry.name.len() <= LONGEST_PATH);
+            let level = usize::from(entry.level);
+            assert!(level <= path.len());
+            assert!(path.get(level).is_none_or(|last| &**last < entry.name));
+            path.truncate(level);
+            path.push(entry.name.to_owned());
             writer.add(entry).expect("a decoded message can be encoded");
             entries += 1;
             data += entry.size();
@@ -52,6 +59,10 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
     let told = (header.entries, header.data);
     assert_eq!(told, (again.entries, again.data));
     assert_eq!(again.hash, Hash::of(&pages));
+    // The writer fills pages, but a reader also accepts pages with fewer entries.
+    if header.pages() == 1 {
+        assert_eq!(pages, bytes[Header::LENGTH..Header::LENGTH + pages.len()]);
+    }
     let mut reader = Reader::new(again);
     for page in 0..again.pages() {
         let (begins, length) = again.page(page).expect("a page");

@@ -1,13 +1,17 @@
 //! Targets for configurations of guard, gateway and proxy, and for keys of `tailcut cast`.
 
 use std::fmt::Debug;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::str::from_utf8;
-use tailcut_cast::seal::Key;
+use std::sync::OnceLock;
+use tailcut_cast::seal::{Key, load};
 use tailcut_proxy::config::Draft;
 use tailcut_rans::gateway::GatewayConfig;
 use tailcut_rans::guard::program::ProgramConfig;
 use tailcut_repnet::proxy::{ProxyConfig, add_route};
+use tempfile::TempDir;
 
 /// Line between the file and the flags of an input.
 const FLAGS: &str = "\n---\n";
@@ -85,6 +89,44 @@ pub fn cast_key(bytes: &[u8]) {
                 long.into_iter().all(|word| !shown.contains(word)),
                 "{shown}"
             );
+        }
+    }
+}
+
+/// Reads a key file. The first byte selects the mode of the file.
+///
+/// # Panics
+/// If a file is accepted that other users can read, or whose text is no key.
+/// If the text of an error contains the input, which may be a secret.
+pub fn cast_key_file(bytes: &[u8]) {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let Some((&first, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("a folder"));
+    let path = folder.path().join("key");
+    let modes = [0o600, 0o400, 0o640, 0o604, 0o660, 0o000];
+    let mode = modes[usize::from(first) % modes.len()];
+    let _ = fs::remove_file(&path);
+    fs::write(&path, bytes).expect("a file");
+    fs::set_permissions(&path, Permissions::from_mode(mode)).expect("the mode of an own file");
+    let expected = from_utf8(bytes).ok().map(str::parse::<Key>);
+    match load(&path) {
+        Ok(key) => {
+            assert_eq!(mode & 0o077, 0, "{mode:o}");
+            let Some(Ok(expected)) = expected else {
+                panic!("no key");
+            };
+            assert_eq!(key.to_line(), expected.to_line());
+        }
+        Err(error) => {
+            let shown = error.to_string();
+            assert!(!shown.contains(char::is_control), "{shown:?}");
+            // The path is no secret, but a fuzzer finds it in comparisons and puts it into the input.
+            let shown = shown.replace(&path.display().to_string(), "");
+            let text = String::from_utf8_lossy(bytes);
+            let mut long = text.split_whitespace().filter(|word| word.len() >= 32);
+            assert!(long.all(|word| !shown.contains(word)), "{shown}");
         }
     }
 }

@@ -10,6 +10,9 @@ use tailcut_wire::scdp::credit::{self, Envelope, Message, SYMBOL_BYTES, Symbol};
 
 /// Number of addresses from which datagrams arrive.
 const ADDRESSES: usize = 4;
+/// Number of datagrams of an input that are delivered, at most.
+/// More of them reach no other state, and a fuzzer would put thousands of empty datagrams after each other.
+const DATAGRAMS: usize = 64;
 /// Placeholder in an input. The target replaces it with the session number that the driver has chosen.
 const OWN_SESSION: [u8; 8] = [0xee; 8];
 
@@ -57,13 +60,17 @@ fn complete(datagram: &mut [u8], session: Option<[u8; 8]>) {
     {
         place.copy_from_slice(&own);
     }
+    // Only symbols have this first byte. Only symbols contain a checksum of the header.
+    if datagram.first() == Some(&0x20) {
+        renew_checksum(datagram);
+    }
+}
+
+/// Writes the checksum of a symbol's header, so that it matches the other fields.
+pub fn renew_checksum(datagram: &mut [u8]) {
     let Some(header) = datagram.first_chunk_mut::<SYMBOL_BYTES>() else {
         return;
     };
-    // Only symbols have this first byte. Only symbols contain a checksum of the header.
-    if header[0] != 0x20 {
-        return;
-    }
     let word = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
@@ -117,7 +124,10 @@ pub fn cast_driver(bytes: &[u8]) {
     if sends {
         driver.send(now, address(0), vec![7; 50_000]);
     }
-    while let Some((&[high, low, who], after)) = rest.split_first_chunk() {
+    for _ in 0..DATAGRAMS {
+        let Some((&[high, low, who], after)) = rest.split_first_chunk() else {
+            break;
+        };
         let length = usize::from(u16::from_be_bytes([high, low])).min(after.len());
         let (datagram, after) = after.split_at(length);
         rest = after;

@@ -1,10 +1,12 @@
-//! Targets for inputs of the command: scenarios, `--set`, names of designs, and the page that `reproduce --page` fills.
+//! Targets for inputs of the command: scenarios, `--set`, `--capture`, names of designs, and the page that
+//! `reproduce --page` fills.
 
 use std::str::from_utf8;
+use std::sync::OnceLock;
 use tailcut_report::Comparison;
 use tailcut_reproduce::page;
 use tailcut_scenario::{
-    Location, Scenario, ScenarioError, Study, replace_topology, replace_workload,
+    CapturePlan, Location, Scenario, ScenarioError, Study, replace_topology, replace_workload,
 };
 use tailcut_sim::Stack;
 
@@ -46,6 +48,24 @@ pub fn setting(bytes: &[u8]) {
     }
 }
 
+/// Reads the text as the names of `--capture` and `--capture-bytes`, which a line separates.
+///
+/// # Panics
+/// If the text of an error has several lines.
+pub fn capture(bytes: &[u8]) {
+    const NETWORK: &str = "designs = [\"tcp\"]\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 4\n";
+    static STUDY: OnceLock<Study> = OnceLock::new();
+    let Ok(text) = from_utf8(bytes) else { return };
+    let study = STUDY.get_or_init(|| {
+        let scenario = Scenario::parse(FILE, "/nonexistent", NETWORK).expect("a scenario");
+        Study::of(&scenario).expect("a study")
+    });
+    let (name, size) = text.split_once('\n').unwrap_or((text, "1MB"));
+    if let Err(error) = CapturePlan::new(study, name).and_then(|plan| plan.with_bytes(size)) {
+        one_line(&error);
+    }
+}
+
 /// Reads the name of a design.
 ///
 /// # Panics
@@ -62,7 +82,7 @@ pub fn design(bytes: &[u8]) {
 ///
 /// # Panics
 /// If the line that is returned for an unknown mark does not contain the mark.
-/// If a second call changes the filled page.
+/// If the page changes outside of the tables, or if a second call changes the filled page.
 pub fn page(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     for (line, name) in page::unknown_marks(text) {
@@ -76,6 +96,7 @@ pub fn page(bytes: &[u8]) {
         name: "a figure".to_owned(),
         rows: Vec::new(),
     };
+    assert_eq!(page::fill(text, "no name of a mark\n", &comparison), text);
     let filled = page::fill(text, "repnet-incast", &comparison);
     assert_eq!(page::fill(&filled, "repnet-incast", &comparison), filled);
 }

@@ -236,6 +236,25 @@ fn a_symbol_that_comes_twice_counts_once() {
 }
 
 #[test]
+fn the_symbol_of_an_object_without_bytes_is_recovered() {
+    let code = Arc::new(Code::new(1).expect("K fits"));
+    let mut encoder = Encoder::new(Arc::clone(&code), 8).expect("fits");
+    let mut repair = [7; 8];
+    encoder
+        .repair(&[], &mut [(1, &mut repair)])
+        .expect("an empty block");
+    assert_eq!(repair, [0; 8]);
+    let lost = Present::new(1);
+    let recover = |repair: &[(u32, &[u8])]| code.recover(&mut [], 8, &lost, repair);
+    assert_eq!(recover(&[]), Ok(Recovery::NeedsMore));
+    assert_eq!(recover(&[(1, &repair)]), Ok(Recovery::Whole));
+    Code::new(2)
+        .expect("K fits")
+        .recover(&mut [], 8, &Present::new(2), &[])
+        .expect_err("only one symbol can be empty");
+}
+
+#[test]
 fn what_does_not_fit_is_an_error_that_says_what_fits() {
     for found in [0, 56_404, u32::MAX] {
         let error = Code::new(found).expect_err("no such K");

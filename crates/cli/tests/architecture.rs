@@ -134,15 +134,18 @@ const FUZZ: Rule = rule(
     &[
         "tailcut-reproduce",
         "tailcut-scenario",
+        "tailcut-study",
         "tailcut-sim",
         "tailcut-report",
         "tailcut-record",
         "tailcut-cast",
+        "tailcut-lab",
         "tailcut-wire",
         "tailcut-transport",
         "tailcut-requests",
         "tailcut-rans",
         "tailcut-repnet",
+        "tailcut-probe",
         "tailcut-proxy",
     ],
 );

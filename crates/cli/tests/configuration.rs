@@ -6,12 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tailcut_proxy::config::{Common, Draft, keys};
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
 use tailcut_rans::gateway::{self, GatewayConfig};
 use tailcut_rans::guard::GuardConfig;
 use tailcut_rans::guard::program::ProgramConfig;
+use tailcut_rans::trace::TraceConfig;
 use tailcut_repnet::proxy::{self, ProxyConfig};
-use tailcut_repnet::{FlowSettings, Settings};
+use tailcut_repnet::{FlowSettings, Liveness, Settings};
 
 const GUARD: &str = "listen = 1\nto = 2\nworkers = 3\n";
 const GATEWAY: &str = "[[routes]]\nlisten = 1\nreplicas = [2]\n";
@@ -176,6 +178,13 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ("limits.head_timeout", "6s"),
         ("limits.idle_timeout", "6s"),
         ("limits.stall_timeout", "6s"),
+        ("log.access", "stdout"),
+        ("log.errors", "false"),
+        ("log.format", "json"),
+        ("log.level", "warn"),
+        ("request_id", "false"),
+        ("listen_mode", "660"),
+        ("traceparent", "make"),
     ];
     let own = match program {
         "guard" => &[
@@ -183,6 +192,8 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("workers", "6"),
             ("queue", "6"),
             ("queue_timeout", "6s"),
+            ("yield_timeout", "6s"),
+            ("proxy_protocol", "true"),
             ("answer_timeout", "6s"),
             ("buffer", "6"),
             ("on_cancel", "hold-slot"),
@@ -192,12 +203,20 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
         ][..],
         "gateway" => &[
             ("name", "true"),
+            ("match.host", "shop.example"),
+            ("grpc_non_fatal", "ABORTED"),
+            ("match.path", "/a"),
+            ("match.method", "GET"),
+            ("match.header", "x-tenant"),
             ("protocol", "http2"),
+            ("proxy_protocol", "true"),
             ("purges", "yes"),
             ("duplicates", "off"),
             ("elsewhere", "off"),
             ("percentile", "99.5"),
             ("budget", "2.5"),
+            ("do_no_harm", "false"),
+            ("trial_slot", "6s"),
             ("methods", "all"),
             ("ranges", "1MiB"),
             ("forwarded", "forwarded"),
@@ -241,6 +260,11 @@ fn scalars(program: &str) -> Vec<(&'static str, &'static str)> {
             ("capability_ttl", "6s"),
             ("budget", "0.5"),
             ("incast_limit", "6"),
+            ("keepalive_idle", "6s"),
+            ("keepalive_interval", "6s"),
+            ("keepalive_probes", "7"),
+            ("user_timeout", "6s"),
+            ("idle_timeout", "6s"),
         ],
     };
     let mut all: Vec<_> = common.into_iter().chain(own.iter().copied()).collect();
@@ -263,6 +287,8 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<ProgramConfig>(""),
             of::<GuardConfig>(""),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
         ],
         "gateway" => vec![
             of::<gateway::RouteConfig>(""),
@@ -270,7 +296,10 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<gateway::StoredBodyLimits>(""),
             of::<gateway::Limits>("limits."),
             of::<ListenerLimits>("limits."),
+            of::<LogConfig>("log."),
+            of::<TraceConfig>(""),
             of::<gateway::Check>("check."),
+            of::<gateway::Match>("match."),
             of::<ClientTls>("replica_tls."),
         ],
         _ => vec![
@@ -278,6 +307,7 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
             of::<proxy::Limits>("limits."),
             of::<Settings>(""),
             of::<FlowSettings>(""),
+            of::<Liveness>(""),
         ],
     };
     let others = vec![
@@ -285,12 +315,14 @@ fn all_keys(program: &str) -> (Vec<String>, Vec<&'static str>) {
         "tls.certificate",
         "tls.key",
         "tls.client_ca",
+        "tls.certificates",
         "replicas",
         "replica_tls",
         "replica_tls.ca",
         "replica_tls.server_name",
         "replica_tls.certificate",
         "replica_tls.key",
+        "match",
         "check",
         "check.interval",
         "check.timeout",

@@ -13,6 +13,7 @@ mod emulator;
 mod measured;
 
 pub use emulator::driver;
+pub use emulator::frames;
 pub use emulator::host::apply_kernel_limits;
 pub use measured::{ThisMachine, bench, prepare};
 

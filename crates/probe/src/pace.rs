@@ -67,6 +67,11 @@ impl Pace {
         (self.answered, self.missed) = (0, 0);
     }
 
+    /// Returns whether missing answers have lowered the rate to a small part of the wanted one.
+    pub fn is_slowed(&self) -> bool {
+        self.rate < self.most / 16.0
+    }
+
     /// Returns the current rate in SYNs per second.
     pub fn rate(&self) -> f64 {
         self.rate

@@ -15,7 +15,11 @@ const LINES: usize = 8;
 impl Findings {
     /// Returns one page of text, in lines that fit on a screen.
     pub fn text(&self, screen: Screen) -> String {
-        let mut text = format!("{}\n\n", screen.wrap(&self.verdict.sentence, ""));
+        let mut text = format!("{}\n", screen.wrap(&self.verdict.sentence, ""));
+        if let Some(changes) = &self.verdict.changes {
+            text.push_str(&format!("{}\n", screen.wrap(changes, "")));
+        }
+        text.push('\n');
         for table in self.tables() {
             text.push_str(&table.to_text(screen));
             text.push('\n');
@@ -151,7 +155,10 @@ impl Findings {
                 row("mean", Some(&prediction.mean)),
                 row("p50", Some(&prediction.p50)),
                 row("p99", prediction.p99.as_ref()),
-            ],
+            ]
+            .into_iter()
+            .chain(prediction.lost.as_ref().map(lost_row))
+            .collect(),
         })
     }
 
@@ -182,6 +189,24 @@ impl Findings {
             rows: shown.collect(),
         }
     }
+}
+
+/// Returns the row of lost SYNs.
+fn lost_row(lost: &Change) -> Vec<Cell> {
+    let percent = |figure: Figure, digits: usize| {
+        let text = |share: f64| format!("{:.digits$}", share * 100.0);
+        let (low, high) = (text(figure.low), text(figure.high));
+        Cell::new(
+            format!("{} % ({low} to {high})", text(figure.value)),
+            figure,
+        )
+    };
+    vec![
+        Cell::text("lost SYNs"),
+        percent(lost.single, 2),
+        percent(lost.pair, 2),
+        percent(lost.change, 0),
+    ]
 }
 
 fn flows_of(node: &Node) -> u64 {
@@ -220,7 +245,10 @@ impl Measurement {
             title: format!("probe of {}", findings.target),
             when: when.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            answer: vec![findings.verdict.sentence.clone()],
+            answer: std::iter::once(&findings.verdict.sentence)
+                .chain(&findings.verdict.changes)
+                .cloned()
+                .collect(),
             sections: vec![
                 PageSection {
                     id: "handshakes".to_owned(),

@@ -1,7 +1,7 @@
 //! Recommendation for or against RepSYN, as a sentence.
 
 use crate::mda::Map;
-use crate::stats::{FEWEST_VOLLEYS, Groups, LEVEL, Prediction};
+use crate::stats::{FEWEST_VOLLEYS, Figure, Groups, LEVEL, Prediction};
 use serde::Serialize;
 
 /// Smallest reduction of the handshakes' p99 that justifies the second SYN of RepSYN. 0.1 means 10 %.
@@ -33,6 +33,9 @@ pub struct Verdict {
     pub decision: Decision,
     /// Recommendation as a sentence, with the figure that it is based on.
     pub sentence: String,
+    /// Changes that RepSYN would make for the mean, the p99 and lost SYNs, each with its 95 % interval.
+    /// `None` if there are too few volleys.
+    pub changes: Option<String>,
     /// Estimated number of further volleys that a decision needs.
     /// `None` if the decision is final, or if it would need too many volleys.
     pub more_volleys: Option<u64>,
@@ -43,20 +46,26 @@ impl Verdict {
         Self {
             decision,
             sentence: sentence.into(),
+            changes: None,
             more_volleys: None,
         }
     }
 
-    fn undecided(why: &str, more: f64) -> Self {
+    /// `what` is the question that is undecided, and `volleys` is the number of volleys until now.
+    fn undecided(what: &str, volleys: usize, more: f64) -> Self {
         let is_feasible = more.is_finite() && more <= TOO_MANY;
         let more = is_feasible.then(|| (more.max(1.0) / 10.0).ceil() as u64 * 10);
         let then = more.map_or(
-            "it is too close to 10 % for any number of volleys".to_owned(),
-            |more| format!("about {more} more volleys are needed"),
+            "it is too close to 10 % for any number of volleys; measure at another time".to_owned(),
+            |more| {
+                let all = volleys as u64 + more;
+                format!("about {more} more volleys would decide it (--volleys {all})")
+            },
         );
         Self {
             decision: Decision::Undecided,
-            sentence: format!("undecided: {why}; {then}"),
+            sentence: format!("undecided {what}: {then}"),
+            changes: None,
             more_volleys: more,
         }
     }
@@ -69,26 +78,36 @@ impl Verdict {
         prediction: Option<&Prediction>,
         groups: Option<&Groups>,
     ) -> Self {
+        Self {
+            changes: prediction.map(changes),
+            ..Self::decide(map, volleys, ports, prediction, groups)
+        }
+    }
+
+    fn decide(
+        map: &Map,
+        volleys: usize,
+        ports: usize,
+        prediction: Option<&Prediction>,
+        groups: Option<&Groups>,
+    ) -> Self {
         let differ = groups.is_some_and(Groups::differ);
         if map.is_complete() && map.paths == 1 && !differ {
             return Self::of(Decision::OnePath, "one path: do not deploy");
         }
         let Some(prediction) = prediction else {
             let missing = FEWEST_VOLLEYS.saturating_sub(volleys);
-            return Self::undecided("too few volleys", missing as f64);
+            let what = "whether the p99 of handshakes falls by 10 %, there are too few volleys";
+            return Self::undecided(what, volleys, missing as f64);
         };
         let Some(p99) = prediction.p99 else {
             // A p99 needs 10 handshakes above it, so 1,000 in total.
             let missing = (1_000.0 / ports.max(1) as f64).ceil() - volleys as f64;
-            return Self::undecided("too few handshakes for a p99", missing);
+            let what = "whether the p99 of handshakes falls by 10 %, there are too few handshakes";
+            return Self::undecided(what, volleys, missing);
         };
         let change = p99.change;
-        let words = format!(
-            "p99 of handshakes {} % ({} to {})",
-            percent(change.value),
-            percent(change.low),
-            percent(change.high)
-        );
+        let words = format!("p99 of handshakes {}", words_of(&change));
         if change.low > -WORTH {
             return Self::of(Decision::DoNotDeploy, format!("do not deploy: {words}"));
         }
@@ -99,7 +118,8 @@ impl Verdict {
             // Half the width of the interval must become smaller than the distance to the limit.
             // The width falls with the square root of the number of volleys.
             let more = n * (half / apart).powi(2) - n;
-            return Self::undecided(&words, more.max(n / 10.0));
+            let what = format!("whether the {words} falls by 10 %");
+            return Self::undecided(&what, volleys, more.max(n / 10.0));
         }
         if !differ {
             let p = groups.map_or(1.0, |groups| groups.p);
@@ -115,6 +135,28 @@ impl Verdict {
     }
 }
 
+/// Returns the changes of the mean, the p99 and lost SYNs as a sentence.
+fn changes(prediction: &Prediction) -> String {
+    let too_few = || "too few handshakes".to_owned();
+    let p99 = prediction.p99.as_ref();
+    let p99 = p99.map_or_else(too_few, |p99| words_of(&p99.change));
+    let lost = prediction.lost.as_ref().map_or_else(
+        || "no SYN was lost".to_owned(),
+        |lost| format!("lost SYNs {}", words_of(&lost.change)),
+    );
+    let mean = words_of(&prediction.mean.change);
+    format!("With RepSYN: mean {mean}, p99 {p99}, {lost}.")
+}
+
+fn words_of(change: &Figure) -> String {
+    format!(
+        "{} % ({} to {})",
+        percent(change.value),
+        percent(change.low),
+        percent(change.high)
+    )
+}
+
 /// Converts a share to a whole number of percent.
 fn percent(share: f64) -> i64 {
     (share * 100.0).round() as i64
@@ -124,7 +166,7 @@ fn percent(share: f64) -> i64 {
 mod tests {
     use super::*;
     use crate::mda::Doubt;
-    use crate::stats::{Change, Figure};
+    use crate::stats::Change;
 
     fn map(paths: u64, doubts: &[Doubt]) -> Map {
         Map {
@@ -157,6 +199,7 @@ mod tests {
             block: 7,
             mean: change,
             p50: change,
+            lost: None,
             p99: Some(change),
         }
     }
@@ -188,6 +231,25 @@ mod tests {
     }
 
     #[test]
+    fn the_changes_are_those_of_the_mean_the_p99_and_lost_syns() {
+        let figure = |value, low, high| Figure { value, low, high };
+        let mut known = prediction(-0.13, -0.24, -0.06);
+        known.mean.change = figure(-0.53, -0.6, -0.46);
+        let changes =
+            |known: &Prediction| Verdict::new(&map(3, &[]), 300, 48, Some(known), None).changes;
+        let expected =
+            "With RepSYN: mean -53 % (-60 to -46), p99 -13 % (-24 to -6), no SYN was lost.";
+        assert_eq!(changes(&known).as_deref(), Some(expected));
+        known.lost = Some(Change {
+            change: figure(-0.5, -0.55, -0.44),
+            ..known.mean
+        });
+        known.p99 = None;
+        let expected = "With RepSYN: mean -53 % (-60 to -46), p99 too few handshakes, lost SYNs -50 % (-55 to -44).";
+        assert_eq!(changes(&known).as_deref(), Some(expected));
+    }
+
+    #[test]
     fn one_address_where_ports_differ_is_more_than_one_path() {
         // Several parallel links may look like one router, with one address. So there may be more than one path.
         let (decision, _) = decide(&map(1, &[]), 0.005, (-0.3, -0.35, -0.25));
@@ -203,15 +265,16 @@ mod tests {
         let (decision, sentence) = decide(&four, 0.005, (-0.2, -0.4, -0.0));
         assert_eq!(decision, Decision::Undecided);
         // Half the width of the interval is twice the distance to 10 %. So four times as many volleys are needed.
-        let expected =
-            "undecided: p99 of handshakes -20 % (-40 to 0); about 900 more volleys are needed";
+        let expected = "undecided whether the p99 of handshakes -20 % (-40 to 0) falls by 10 %: about 900 more \
+                        volleys would decide it (--volleys 1200)";
         assert_eq!(sentence, expected);
         let (_, sentence) = decide(&four, 0.005, (-0.1, -0.4, 0.2));
         assert!(
-            sentence.ends_with("too close to 10 % for any number of volleys"),
+            sentence.contains("too close to 10 % for any number of volleys"),
             "{sentence}"
         );
         let few = Verdict::new(&four, 15, 48, None, None);
         assert_eq!(few.more_volleys, Some(50));
+        assert_eq!(few.changes, None);
     }
 }

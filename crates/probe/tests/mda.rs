@@ -126,6 +126,28 @@ fn next_hops_are_exact_in_all_but_one_of_a_hundred_runs() {
 }
 
 #[test]
+fn the_probes_of_the_stopping_rule_come_first_and_a_walk_may_be_stopped_after_them() {
+    let mut model = Model::new(&[1, 1], 7);
+    let mut walk = Walk::new(StoppingRule::of_graph(0.999), Limits::default(), 48);
+    // 17 flows that see one next hop are enough, at each of three hops.
+    for _ in 0..3 * 17 {
+        let probe = walk.next_probe().expect("a probe");
+        let answer = model.answer(probe);
+        walk.answer(probe, answer);
+    }
+    walk.stop();
+    assert!(walk.is_over() && walk.next_probe().is_none());
+    let map = walk.map();
+    assert_eq!((map.paths, map.hops.len()), (1, 3));
+    assert_eq!(map.doubts, [Doubt::TooSlow { ttl: 2 }]);
+    assert_eq!(map.count(), "at least 1");
+    // A walk that was stopped at its first hop has not looked for the target.
+    let mut walk = Walk::new(StoppingRule::of_graph(0.999), Limits::default(), 48);
+    walk.stop();
+    assert_eq!(walk.map().doubts, [Doubt::TooSlow { ttl: 0 }]);
+}
+
+#[test]
 fn the_ways_of_the_flows_that_were_wanted_are_known_to_the_end() {
     let mut model = Model::new(&[1, 4, 1], 7);
     let map = model.walk(Limits::default(), 48);

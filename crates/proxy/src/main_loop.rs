@@ -2,6 +2,7 @@
 
 use crate::config::Flags;
 use crate::descriptors;
+use crate::log::Log;
 use crate::watch::WatchedFiles;
 use anyhow::{Context, Result, bail};
 use std::future::Future;
@@ -13,6 +14,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 fn print_line(name: &str, what: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{name}: {what}").context("cannot write standard output")
+}
+
+/// Prints a line about a failure to standard error. If standard error is closed, the line is lost.
+pub fn report(name: &str, what: &str) {
+    // Without a reader of its messages, a proxy continues to carry flows.
+    let _ = writeln!(io::stderr().lock(), "{name}: {what}");
 }
 
 /// Proxy that runs until it receives a signal to stop.
@@ -33,6 +40,11 @@ pub trait Running: Sized {
 
     /// Starts all listeners, or none if one fails.
     fn start(config: &Self::Config) -> impl Future<Output = Result<Self>>;
+
+    /// Returns the logs of the proxy, if it has any.
+    fn log(&self) -> Option<&Log> {
+        None
+    }
 
     /// Returns a line for each address on which the proxy listens.
     fn addresses(&self, config: &Self::Config) -> Vec<String>;
@@ -72,6 +84,9 @@ pub fn run<R: Running>(flags: &Flags, read: impl Fn() -> Result<R::Config>) -> R
         let running = R::start(&config).await?;
         for line in running.addresses(&config) {
             print_line(R::NAME, &line)?;
+        }
+        if let Some(log) = running.log() {
+            log.errors(|| tracing::info!("started"));
         }
         let files = |config: &R::Config| {
             let named = R::files(config);
@@ -157,6 +172,9 @@ async fn handle_events<R: Running>(
             Ok(next) => {
                 config = next;
                 print_line(name, &format!("{why}: reloaded"))?;
+                if let Some(log) = running.log() {
+                    log.errors(|| tracing::info!(cause = why, "reloaded"));
+                }
                 for line in running.addresses(&config) {
                     print_line(name, &line)?;
                 }
@@ -164,7 +182,11 @@ async fn handle_events<R: Running>(
                 watched = before.with(files(&config));
             }
             Err(error) => {
-                eprintln!("{name}: {why}: {error:#}");
+                report(name, &format!("{why}: {error:#}"));
+                if let Some(log) = running.log() {
+                    let error = format!("{error:#}");
+                    log.errors(|| tracing::error!(cause = why, error, "not reloaded"));
+                }
                 print_line(name, &format!("{why}: not reloaded"))?;
                 watched = before;
             }

@@ -3,10 +3,12 @@
 
 use crate::config::{File, KeyFile, Table};
 use anyhow::{Context as _, Result, anyhow, bail};
+use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 use std::io::{self, IoSlice};
@@ -60,6 +62,38 @@ pub struct ServerTls {
     /// Certificate authorities that may sign client certificates. `None`: clients need no certificate.
     #[serde(default)]
     client_ca: Option<File>,
+    /// Further certificates. A client gets the first one that is valid for the name that it has sent (SNI).
+    #[serde(default)]
+    certificates: Vec<Identity>,
+}
+
+/// Certificate of a listener, with its key.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
+struct Identity {
+    certificate: File,
+    key: KeyFile,
+}
+
+/// Certificates of a listener.
+#[derive(Debug)]
+struct ByName(Vec<Arc<CertifiedKey>>);
+
+fn is_valid_for(identity: &CertifiedKey, name: &ServerName<'_>) -> bool {
+    let certificate = identity.end_entity_cert().ok();
+    let parsed = certificate.and_then(|der| ParsedCertificate::try_from(der).ok());
+    parsed.is_some_and(|parsed| verify_server_name(&parsed, name).is_ok())
+}
+
+impl ResolvesServerCert for ByName {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello
+            .server_name()
+            .and_then(|name| ServerName::try_from(name).ok());
+        let mut all = self.0.iter();
+        let fitting = name.and_then(|name| all.find(|identity| is_valid_for(identity, &name)));
+        // A client without a known name gets the first certificate, as with other servers.
+        fitting.or_else(|| self.0.first()).cloned()
+    }
 }
 
 impl ServerTls {
@@ -68,7 +102,16 @@ impl ServerTls {
     /// # Errors
     /// A certificate or a key cannot be read, or they do not belong together.
     pub fn config(&self, protocols: &[&str]) -> Result<Arc<ServerConfig>> {
-        let (chain, key) = identity(&self.certificate, &self.key)?;
+        let first = [(&self.certificate, &self.key)].into_iter();
+        let more = self
+            .certificates
+            .iter()
+            .map(|more| (&more.certificate, &more.key));
+        let identities = first.chain(more).map(|(certificate, key)| {
+            let (chain, key) = identity(certificate, key)?;
+            Ok(Arc::new(CertifiedKey::from_der(chain, key, &provider())?))
+        });
+        let identities = identities.collect::<Result<_>>()?;
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?;
         let builder = match &self.client_ca {
@@ -79,7 +122,7 @@ impl ServerTls {
             }
             None => builder.with_no_client_auth(),
         };
-        let mut config = builder.with_single_cert(chain, key)?;
+        let mut config = builder.with_cert_resolver(Arc::new(ByName(identities)));
         let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
         config.alpn_protocols = protocols.collect();
         Ok(Arc::new(config))
@@ -101,7 +144,9 @@ impl ServerTls {
             Some(&self.key.0),
             self.client_ca.as_ref(),
         ];
-        paths(files)
+        let more = self.certificates.iter();
+        let more = more.flat_map(|more| [Some(&more.certificate), Some(&more.key.0)]);
+        paths(files.into_iter().chain(more))
     }
 }
 
@@ -337,4 +382,36 @@ pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         }
         None => Ok((Stream::Plain(stream), false)),
     }
+}
+
+/// Reason why a TLS handshake has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TlsFault {
+    /// The certificate of the peer has expired, or is not valid yet.
+    Expired,
+    /// The certificate does not contain the peer's name.
+    Name,
+    /// The certificate comes from an unknown authority, or is not valid in another way.
+    Untrusted,
+    /// Another reason, such as an alert of the peer.
+    Other,
+}
+
+/// Returns the fault of TLS that has caused an error, if there is one.
+pub fn fault(error: &io::Error) -> Option<TlsFault> {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
+        NotValidYetContext,
+    };
+    let fault = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match fault {
+        rustls::Error::InvalidCertificate(why) => match why {
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
+                TlsFault::Expired
+            }
+            NotValidForName | NotValidForNameContext { .. } => TlsFault::Name,
+            _ => TlsFault::Untrusted,
+        },
+        _ => TlsFault::Other,
+    })
 }

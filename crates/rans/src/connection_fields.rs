@@ -1,6 +1,7 @@
 //! Header fields that concern one connection only (RFC 9110, section 7.6.1).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http_body::Frame;
 
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
@@ -30,6 +31,33 @@ pub(crate) fn remove(headers: &mut HeaderMap) {
     }
     if takes_trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    }
+}
+
+/// Fields that a trailer section may not contain (RFC 9110, section 6.5.1), apart from fields of the connection.
+/// hyper removes the same fields from the trailers that it sends over HTTP/1.1.
+const NO_TRAILERS: [HeaderName; 11] = [
+    header::AUTHORIZATION,
+    header::CACHE_CONTROL,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_RANGE,
+    header::CONTENT_TYPE,
+    header::HOST,
+    header::MAX_FORWARDS,
+    header::SET_COOKIE,
+    header::TE,
+    header::TRAILER,
+];
+
+/// Removes the fields from the trailers of a message that a trailer section may not contain.
+/// Over HTTP/2, fields of the connection would make the whole message invalid (RFC 9113, section 8.2.2).
+pub(crate) fn remove_from_trailers<D>(frame: &mut Frame<D>) {
+    if let Some(trailers) = frame.trailers_mut() {
+        remove(trailers);
+        for name in &NO_TRAILERS {
+            trailers.remove(name);
+        }
     }
 }
 
@@ -79,6 +107,23 @@ mod tests {
         remove(&mut headers);
         let left = of(&[("te", "trailers"), ("host", "a"), ("trailer", "x-sum")]);
         assert_eq!(headers, left);
+    }
+
+    #[test]
+    fn trailers_keep_no_field_that_frames_or_routes_a_message() {
+        let mut frame = Frame::<()>::trailers(of(&[
+            ("x-sum", "42"),
+            ("connection", "x-mine"),
+            ("x-mine", "1"),
+            ("te", "trailers"),
+            ("host", "b"),
+            ("content-length", "9"),
+            ("transfer-encoding", "chunked"),
+            ("grpc-status", "0"),
+        ]));
+        remove_from_trailers(&mut frame);
+        let left = of(&[("x-sum", "42"), ("grpc-status", "0")]);
+        assert_eq!(frame.into_trailers().ok(), Some(left));
     }
 
     proptest! {

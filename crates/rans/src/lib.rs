@@ -62,6 +62,7 @@
 struct Readme;
 
 pub mod client;
+mod client_wait;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod connection_fields;
 #[cfg(feature = "connections")]
@@ -72,13 +73,19 @@ pub mod guard;
 pub mod priority;
 pub mod ranges;
 #[cfg(any(feature = "gateway", feature = "guard"))]
+mod reason;
+#[cfg(any(feature = "gateway", feature = "guard"))]
 mod request_head;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+mod request_log;
 #[cfg(feature = "connections")]
 pub mod socket;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod stall_timer;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod stored_body;
+#[cfg(any(feature = "gateway", feature = "guard"))]
+pub mod trace;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod upload;
 pub mod via;

@@ -3,6 +3,7 @@
 //! A service behind a proxy may read such a head in another way than the proxy, so it is refused.
 
 use crate::connection_fields::{self, members};
+use crate::request_log::OwnAnswer;
 use crate::upload::Fault;
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -16,6 +17,7 @@ impl Refusal {
     /// Returns the answer for the client, with a body that contains the refusal's text.
     pub fn answer<B>(self, body: B) -> Response<B> {
         let mut answer = Response::new(body);
+        answer.extensions_mut().insert(OwnAnswer(None));
         *answer.status_mut() = self.0;
         let headers = answer.headers_mut();
         let plain = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -41,6 +43,10 @@ impl From<Fault> for Refusal {
                 "no further bytes of the body arrived\n",
             ),
             Fault::Cut => Self(StatusCode::BAD_REQUEST, "the body is not complete\n"),
+            Fault::Displaced => Self(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the body came slowly, and another client needed the worker\n",
+            ),
         }
     }
 }

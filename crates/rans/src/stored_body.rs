@@ -1,10 +1,13 @@
 //! Body that has arrived completely, so that it can be sent more than once.
 
+use crate::connection_fields;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Body that has arrived completely.
 #[derive(Clone, Default, Debug)]
@@ -63,12 +66,41 @@ pub(crate) async fn collect<B>(body: &mut B, most: u64) -> Result<Collected, B::
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    collect_within(body, most, None).await
+}
+
+/// Reads a body to its end, like [`collect`]. If a frame does not arrive within `patience`, the body counts as longer.
+pub(crate) async fn collect_within<B>(
+    body: &mut B,
+    most: u64,
+    patience: Option<Duration>,
+) -> Result<Collected, B::Error>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
     let mut trailers = None;
     let mut is_longer = false;
-    while !is_longer && let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-        match frame?.into_data() {
+    while !is_longer {
+        let next = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx));
+        let next = match patience {
+            None => next.await,
+            // Few bodies have this limit, so its timer has its own allocation. The future of all others stays small.
+            Some(patience) => match Box::pin(timeout(patience, next)).await {
+                Ok(next) => next,
+                Err(_) => {
+                    is_longer = true;
+                    break;
+                }
+            },
+        };
+        let Some(frame) = next else {
+            break;
+        };
+        let mut frame = frame?;
+        connection_fields::remove_from_trailers(&mut frame);
+        match frame.into_data() {
             // A body in a single frame needs no copy.
             Ok(data) if first.is_empty() => first = data,
             Ok(data) => {

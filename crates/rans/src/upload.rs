@@ -2,16 +2,20 @@
 //! A longer one is forwarded as it arrives.
 
 use crate::client::Replay;
+use crate::client_wait::ClientWait;
+use crate::connection_fields;
+#[cfg(feature = "gateway")]
+use crate::stored_body::collect_within;
 use crate::stored_body::{Collected, StoredBody, collect};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tailcut_proxy::http::ClientBody;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 /// Smallest allowed rate of a body, in bytes per second.
@@ -32,6 +36,9 @@ pub(crate) enum Fault {
     /// The client ended the request in the middle of the body.
     #[error("the request's body is not complete")]
     Cut = 3,
+    /// The request has waited for its client, and another client needs the worker.
+    #[error("another client needs the worker of the request")]
+    Displaced = 4,
 }
 
 /// Progress of an upload, for the tasks that wait for its answer.
@@ -42,6 +49,7 @@ pub(crate) struct Progress {
     moved: AtomicU64,
     fault: AtomicU8,
     is_answered: AtomicBool,
+    wait: Arc<ClientWait>,
 }
 
 impl Progress {
@@ -51,6 +59,7 @@ impl Progress {
             moved: AtomicU64::new(0),
             fault: AtomicU8::new(0),
             is_answered: AtomicBool::new(false),
+            wait: Arc::default(),
         })
     }
 
@@ -60,8 +69,15 @@ impl Progress {
             1 => Some(Fault::TooLong),
             2 => Some(Fault::Stalled),
             3 => Some(Fault::Cut),
+            4 => Some(Fault::Displaced),
             _ => None,
         }
+    }
+
+    /// Returns the time for which the request waits for its client.
+    #[cfg(feature = "guard")]
+    pub fn wait(&self) -> Arc<ClientWait> {
+        Arc::clone(&self.wait)
     }
 
     /// Records that the answer has begun.
@@ -72,6 +88,7 @@ impl Progress {
     }
 
     fn note(&self) {
+        self.wait.uploaded();
         let since = self.began.elapsed().as_millis();
         self.moved
             .store(since.try_into().unwrap_or(u64::MAX), Relaxed);
@@ -166,7 +183,7 @@ impl Pace {
 pub(crate) struct Upload {
     /// First bytes, if they were read before the request was sent.
     beginning: Option<Bytes>,
-    body: Incoming,
+    body: ClientBody,
     left: u64,
     pace: Pace,
     progress: Arc<Progress>,
@@ -196,7 +213,10 @@ impl Body for Upload {
                 let frame = match frame {
                     None => return Poll::Ready(None),
                     Some(Err(_)) => return self.fail(Fault::Cut),
-                    Some(Ok(frame)) => frame,
+                    Some(Ok(mut frame)) => {
+                        connection_fields::remove_from_trailers(&mut frame);
+                        frame
+                    }
                 };
                 let size = frame.data_ref().map_or(0, |data| data.len() as u64);
                 self.pace.moved(size);
@@ -210,6 +230,9 @@ impl Body for Upload {
             Poll::Pending if self.progress.is_answered.load(Relaxed) => Poll::Pending,
             // The timer is polled only if no part has arrived, so a late timer cannot end a body that moves.
             Poll::Pending => {
+                if self.progress.wait.awaits_upload(cx.waker()) {
+                    return self.fail(Fault::Displaced);
+                }
                 ready!(self.pace.poll(cx));
                 // The answer may have begun while the timer ran.
                 if self.progress.is_answered.load(Relaxed) {
@@ -257,6 +280,12 @@ impl fmt::Debug for RequestBody {
 }
 
 impl RequestBody {
+    /// Whether the body can be sent again.
+    #[cfg(feature = "gateway")]
+    pub const fn is_stored(&self) -> bool {
+        matches!(self, Self::Stored(_))
+    }
+
     /// Returns an empty body.
     pub fn empty() -> Self {
         Self::Stored(StoredBody::default())
@@ -268,7 +297,7 @@ impl RequestBody {
     /// The body is too long, or does not arrive.
     #[cfg(feature = "gateway")]
     pub async fn take(
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
         may_store: bool,
     ) -> Result<Self, Fault> {
@@ -281,13 +310,34 @@ impl RequestBody {
         Self::streamed(None, body, limits)
     }
 
+    /// Reads the body of a call that ends at once, so that it can be sent again. Forwards another body.
+    ///
+    /// # Errors
+    /// The body is too long, or does not arrive.
+    #[cfg(feature = "gateway")]
+    pub async fn prompt(
+        mut body: ClientBody,
+        limits: UploadLimits,
+        patience: Duration,
+    ) -> Result<Self, Fault> {
+        let wanted = limits.stored.min(limits.most);
+        match collect_within(&mut body, wanted, Some(patience)).await {
+            Ok(Collected::Whole(whole)) => Ok(Self::Stored(whole)),
+            Ok(Collected::Beginning(bytes)) => {
+                let beginning = Some(bytes).filter(|bytes| !bytes.is_empty());
+                Self::streamed(beginning, body, limits)
+            }
+            Err(_) => Err(Fault::Cut),
+        }
+    }
+
     /// Reads a client's body, and returns when it is complete, or when more than `limits.stored` bytes have arrived.
     /// A complete body may be sent again if `may_repeat` is true.
     ///
     /// # Errors
     /// The body is too long, or does not arrive.
     pub async fn buffered(
-        mut body: Incoming,
+        mut body: ClientBody,
         limits: UploadLimits,
         may_repeat: bool,
     ) -> Result<Self, Fault> {
@@ -315,7 +365,7 @@ impl RequestBody {
 
     fn streamed(
         beginning: Option<Bytes>,
-        body: Incoming,
+        body: ClientBody,
         limits: UploadLimits,
     ) -> Result<Self, Fault> {
         let read = beginning.as_ref().map_or(0, Bytes::len) as u64;

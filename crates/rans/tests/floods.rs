@@ -14,7 +14,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use tailcut_rans::guard::program::{GuardCommand, execute};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tower_service::Service;
 
 #[derive(Parser)]
@@ -148,6 +148,39 @@ async fn a_flood_of_resets_leaves_nothing_behind_and_others_are_answered() {
     }
     stage.is_answered(Version::Two, "/after").await;
     assert!(least < 32.0, "at least {least:.0} MB more after each flood");
+}
+
+/// A client fills the queue. Another client displaces one of its requests, and gets the worker when its turn comes.
+#[tokio::test]
+async fn a_client_that_fills_the_queue_keeps_no_other_client_from_its_turn() {
+    let stage = Stage::new(&["--workers", "1", "--queue", "8"]).await;
+    let mut flood = Vec::new();
+    for _ in 0..9 {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let address = SocketAddr::from(([127, 0, 0, 2], 0));
+        socket.bind(address).expect("an address");
+        let mut stream = socket.connect(stage.guard).await.expect("the guard");
+        let request = b"GET /flood HTTP/1.1\r\nHost: a\r\n\r\n";
+        stream.write_all(request).await.expect("sent");
+        flood.push(stream);
+    }
+    stage
+        .until("tailcut_guard_queued{class=\"primary\"} 8\n")
+        .await;
+    let guard = stage.guard;
+    let honest = tokio::spawn(async move {
+        let mut client = PlainClient::to(Version::One, guard).await;
+        let answer = client.call(get("/honest")).await;
+        answer.expect("an answer").status()
+    });
+    stage
+        .until("tailcut_guard_shed_total{class=\"primary\"} 1\n")
+        .await;
+    // The request that runs, and one turn of each client.
+    stage.work.allow(3);
+    assert_eq!(honest.await.expect("no panic"), StatusCode::OK);
+    let ended = stage.work.seen.borrow().ended.clone();
+    assert_eq!(ended, ["/flood", "/flood", "/honest"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Test with one second of duplicated requests at each kind of real server.
 //! The program `resets` of `bench/rans` runs the same test for minutes.
-#![cfg(feature = "connections")]
+#![cfg(feature = "guard")]
 
 #[path = "common/resets/load.rs"]
 mod load;

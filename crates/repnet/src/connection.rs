@@ -1,7 +1,9 @@
 //! TCP connection of a flow with its hello. A flow has up to two connections.
 
+use socket2::SockRef;
 use std::future::Future;
 use std::io::{self, IoSlice};
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tailcut_transport::repnet::{Banner, Preamble};
@@ -125,6 +127,18 @@ impl Connection {
     /// Closes the connection by a reset.
     pub fn reset(self) {
         reset(self.tcp);
+    }
+
+    /// Ends a client's connection with a FIN. The caller waits for the server's end.
+    /// If the hello was not sent, the connection is reset, because the server has opened no flow.
+    pub fn leave(self) -> Option<TcpStream> {
+        let is_said = |hello: &Hello| hello.sent == hello.length;
+        let said = self.hello.as_deref().is_none_or(is_said);
+        if said && SockRef::from(&self.tcp).shutdown(Shutdown::Write).is_ok() {
+            return Some(self.tcp);
+        }
+        self.reset();
+        None
     }
 
     pub fn is_broken(&self) -> bool {

@@ -10,6 +10,7 @@ use crate::counters::{Counter, Counters, Counts, Stats};
 use crate::driver::{Core, Host, Shared, Surroundings};
 use crate::ids;
 use crate::lingering::Lingering;
+use crate::liveness::Liveness;
 use crate::settings::{FlowSettings, Pairing, SettingError, Settings};
 use crate::stream::TcpStream;
 use socket2::SockRef;
@@ -121,7 +122,7 @@ impl Connector {
         };
         let name = (host.to_owned(), port);
         match self.0.choose(settings, &addresses, &name) {
-            Choice::Off => plain(&addresses).await,
+            Choice::Off => plain(&addresses, &self.0.settings.liveness).await,
             Choice::Plain(counter, asks) => self.plain(&addresses, settings, counter, asks).await,
             Choice::Replicate(service, mode) => {
                 let at = replica(service, settings);
@@ -149,6 +150,7 @@ impl Connector {
 
     /// Probes the replica port that belongs to `port` of `host`. Returns whether a RepNet server answers.
     /// After `true`, even the first flow to the target is replicated.
+    /// A target that accepts no connection on either port is down, and nothing is learned from it.
     ///
     /// # Errors
     /// The name has no address.
@@ -156,8 +158,11 @@ impl Connector {
         let mut capable = false;
         for service in lookup_host((host, port)).await? {
             let at = replica(service, &self.0.settings.flow);
-            let found = probe(at, self.0.settings.flow.leg_deadline).await;
-            lock(&self.0.capabilities).learn(clock::now(), at, found);
+            let within = self.0.settings.flow.leg_deadline;
+            let found = probe(at, within).await;
+            if found || accepts(service, within).await {
+                lock(&self.0.capabilities).learn(clock::now(), at, found);
+            }
             capable |= found;
         }
         Ok(capable)
@@ -171,7 +176,7 @@ impl Connector {
         asks: bool,
     ) -> io::Result<TcpStream> {
         counter(&self.0.around.counters.0).up();
-        let stream = plain(addresses).await?;
+        let stream = plain(addresses, &self.0.settings.liveness).await?;
         if asks && let Ok(service) = stream.peer_addr() {
             let at = replica(service, settings);
             let known = Arc::clone(&self.0);
@@ -201,7 +206,8 @@ impl Connector {
         };
         tokio::spawn(Arc::clone(&flow).drive());
         // If the call is cancelled after this line, `stream` is dropped. The drop closes the flow.
-        let stream = TcpStream::replicated(Arc::clone(&flow), service, None);
+        let liveness = &self.0.settings.liveness;
+        let stream = TcpStream::replicated(Arc::clone(&flow), service, None, liveness);
         let opened = std::future::poll_fn(|cx| flow.lock().poll_opened(cx));
         let opened = match settings.fallback_delay {
             Some(delay) => match tokio::time::timeout(delay, opened).await {
@@ -386,17 +392,21 @@ impl Host for Opened {
         let Destination {
             service, replica, ..
         } = self.to;
-        match self.sockets[leg as usize].take() {
-            Some(socket) => {
-                let to = [service, replica][leg as usize];
-                Box::pin(async move {
+        let liveness = self.known.settings.liveness;
+        let socket = self.sockets[leg as usize].take();
+        Box::pin(async move {
+            let stream = match socket {
+                Some(socket) => {
+                    let to = [service, replica][leg as usize];
                     let stream = socket.connect(to).await?;
                     SockRef::from(&stream).set_linger(None)?;
-                    Ok(stream)
-                })
-            }
-            None => Box::pin(net::TcpStream::connect(replica)),
-        }
+                    stream
+                }
+                None => net::TcpStream::connect(replica).await?,
+            };
+            liveness.apply(&stream);
+            Ok(stream)
+        })
     }
 
     fn learn(&mut self, capable: bool) {
@@ -436,8 +446,16 @@ fn replica(mut service: SocketAddr, settings: &FlowSettings) -> SocketAddr {
     service
 }
 
-async fn plain(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    Ok(TcpStream::plain(net::TcpStream::connect(addresses).await?))
+async fn plain(addresses: &[SocketAddr], liveness: &Liveness) -> io::Result<TcpStream> {
+    let stream = net::TcpStream::connect(addresses).await?;
+    liveness.apply(&stream);
+    Ok(TcpStream::plain(stream, liveness))
+}
+
+/// Returns whether a program accepts connections at this address.
+async fn accepts(service: SocketAddr, within: Duration) -> bool {
+    let connected = tokio::time::timeout(within, net::TcpStream::connect(service)).await;
+    matches!(connected, Ok(Ok(_)))
 }
 
 /// Probes a replica port. Returns whether a RepNet server answers.

@@ -91,6 +91,9 @@ impl TcpListener {
         settings.validate()?;
         let (service, replica) = bind_both(address, settings.flow.replica_port).await?;
         let address = service.local_addr()?;
+        // Accepted connections inherit these options.
+        settings.liveness.apply(&service);
+        settings.liveness.apply(&replica);
         // `serve_plain` reserves a slot before a connection arrives, so the channel has one slot more than the backlog.
         let (flows, accepted) = mpsc::channel(settings.accept_backlog + 1);
         let server = Arc::new(Server {
@@ -302,7 +305,8 @@ impl Server {
         while let Ok(place) = self.flows.reserve().await {
             let accepted = service.accept().await;
             let failed = accepted.is_err();
-            place.send(accepted.map(|(tcp, from)| (TcpStream::plain(tcp), from)));
+            let liveness = &self.settings.liveness;
+            place.send(accepted.map(|(tcp, from)| (TcpStream::plain(tcp, liveness), from)));
             if failed {
                 tokio::time::sleep(BACK_OFF).await;
             }
@@ -509,7 +513,8 @@ impl Server {
         core.remember(ticket);
         core.first_leg(leg, connection);
         drop(core);
-        let stream = TcpStream::replicated(Arc::clone(&flow), from, Some(self.port));
+        let liveness = &self.settings.liveness;
+        let stream = TcpStream::replicated(Arc::clone(&flow), from, Some(self.port), liveness);
         place.send(Ok((stream, from)));
         Routed::Opened(flow)
     }

@@ -1,6 +1,7 @@
 //! Settings with their meanings, defaults, units and ranges. The npm package uses the same names.
 
 use crate::clock::span;
+use crate::liveness::Liveness;
 #[cfg(feature = "proxy")]
 use crate::values::{ANY, count, mode, port, share, size, size_or_endless, time, time_or_endless};
 use std::fmt;
@@ -108,6 +109,9 @@ pub struct Settings {
     /// Settings of each replicated flow.
     #[cfg_attr(feature = "proxy", serde(skip))]
     pub flow: FlowSettings,
+    /// Detection of dead peers.
+    #[cfg_attr(feature = "proxy", serde(skip))]
+    pub liveness: Liveness,
     /// Longest time that a server waits for the second connection of a flow.
     #[cfg_attr(feature = "proxy", serde(deserialize_with = "time::<0, ANY, _>"))]
     pub waiting_list_timeout: Duration,
@@ -142,6 +146,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             flow: FlowSettings::default(),
+            liveness: Liveness::default(),
             waiting_list_timeout: Duration::from_millis(1_000),
             hello_timeout: Duration::from_millis(1_000),
             tombstone_time: Duration::from_millis(30_000),
@@ -176,7 +181,12 @@ impl From<SettingError> for std::io::Error {
 const LONGEST: Duration = Duration::from_millis((1 << 31) - 1);
 const TIMER: &str = "1 ms to 2147483647 ms";
 
-fn check<T: PartialOrd + fmt::Debug>(
+/// Checks a time that a timer waits for.
+pub(crate) fn timer(key: &'static str, found: Duration) -> Result<(), SettingError> {
+    check(key, found, Duration::from_millis(1)..=LONGEST, TIMER)
+}
+
+pub(crate) fn check<T: PartialOrd + fmt::Debug>(
     key: &'static str,
     found: T,
     range: std::ops::RangeInclusive<T>,
@@ -214,12 +224,7 @@ impl FlowSettings {
             65_536..=1 << 30,
             "65536 to 1073741824",
         )?;
-        check(
-            "leg_deadline",
-            self.leg_deadline,
-            millisecond..=LONGEST,
-            TIMER,
-        )?;
+        timer("leg_deadline", self.leg_deadline)?;
         let minute = Duration::from_secs(60);
         let confirm = self.confirm_timeout;
         check(
@@ -229,9 +234,9 @@ impl FlowSettings {
             "1 ms to 60000 ms",
         )?;
         let fallback = self.fallback_delay.unwrap_or(millisecond);
-        check("fallback_delay", fallback, millisecond..=LONGEST, TIMER)?;
+        timer("fallback_delay", fallback)?;
         let idle = self.idle_time.unwrap_or(millisecond);
-        check("idle_time", idle, millisecond..=LONGEST, TIMER)
+        timer("idle_time", idle)
     }
 }
 
@@ -242,6 +247,7 @@ impl Settings {
     /// The first setting that is outside its range.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.flow.validate()?;
+        self.liveness.validate()?;
         let timers = [
             ("waiting_list_timeout", self.waiting_list_timeout),
             ("hello_timeout", self.hello_timeout),
@@ -249,7 +255,7 @@ impl Settings {
             ("capability_ttl", self.capability_ttl),
         ];
         for (key, found) in timers {
-            check(key, found, Duration::from_millis(1)..=LONGEST, TIMER)?;
+            timer(key, found)?;
         }
         check(
             "tombstone_limit",

@@ -1,6 +1,7 @@
 //! TCP stream of a connector or a listener, replicated or not.
 
 use crate::driver::{Core, Shared};
+use crate::liveness::{Direction, IdleTimer, Liveness};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -8,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::MutexGuard;
 use std::task::{Context, Poll};
+use tailcut_transport::repnet::Leg;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net;
 
@@ -19,7 +21,10 @@ use tokio::net;
 ///
 /// Dropping the stream closes the connection after all written bytes were sent.
 /// [`reset`](Self::reset) closes it and discards the bytes that were not sent.
-pub struct TcpStream(Inner);
+pub struct TcpStream {
+    inner: Inner,
+    idle: Option<Box<IdleTimer>>,
+}
 
 enum Inner {
     Plain(net::TcpStream),
@@ -49,22 +54,33 @@ impl Drop for Replicated {
 }
 
 impl TcpStream {
-    pub(crate) const fn plain(stream: net::TcpStream) -> Self {
-        Self(Inner::Plain(stream))
+    pub(crate) fn plain(stream: net::TcpStream, liveness: &Liveness) -> Self {
+        Self {
+            inner: Inner::Plain(stream),
+            idle: liveness.idle_timer(),
+        }
     }
 
-    pub(crate) const fn replicated(flow: Arc<Shared>, peer: SocketAddr, port: Option<u16>) -> Self {
-        Self(Inner::Replicated(Replicated {
-            flow,
-            peer,
-            port,
-            by_reset: false,
-        }))
+    pub(crate) fn replicated(
+        flow: Arc<Shared>,
+        peer: SocketAddr,
+        port: Option<u16>,
+        liveness: &Liveness,
+    ) -> Self {
+        Self {
+            inner: Inner::Replicated(Replicated {
+                flow,
+                peer,
+                port,
+                by_reset: false,
+            }),
+            idle: liveness.idle_timer(),
+        }
     }
 
     /// Returns whether the stream has two connections, or had two at an earlier time.
     pub const fn is_replicated(&self) -> bool {
-        matches!(self.0, Inner::Replicated(_))
+        matches!(self.inner, Inner::Replicated(_))
     }
 
     /// Returns the address of the peer. At a client it is the address of the `connect` call, without the replica port.
@@ -72,7 +88,7 @@ impl TcpStream {
     /// # Errors
     /// The connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        match &self.0 {
+        match &self.inner {
             Inner::Plain(stream) => stream.peer_addr(),
             Inner::Replicated(replicated) => Ok(replicated.peer),
         }
@@ -83,7 +99,7 @@ impl TcpStream {
     /// # Errors
     /// The connection is gone.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        match &self.0 {
+        match &self.inner {
             Inner::Plain(stream) => stream.local_addr(),
             Inner::Replicated(replicated) => {
                 let mut address = replicated.lock().local_addr()?;
@@ -101,7 +117,7 @@ impl TcpStream {
     /// # Errors
     /// The connection is gone.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        match &self.0 {
+        match &self.inner {
             Inner::Plain(stream) => stream.set_nodelay(nodelay),
             Inner::Replicated(replicated) => {
                 replicated.lock().set_nodelay(nodelay);
@@ -115,15 +131,36 @@ impl TcpStream {
     /// # Errors
     /// The connection is gone.
     pub fn nodelay(&self) -> io::Result<bool> {
-        match &self.0 {
+        match &self.inner {
             Inner::Plain(stream) => stream.nodelay(),
             Inner::Replicated(replicated) => Ok(replicated.lock().nodelay()),
         }
     }
 
+    /// Returns the connection that was faster for most of the received bytes. `None`: there were never two connections.
+    pub fn winner(&self) -> Option<Leg> {
+        match &self.inner {
+            Inner::Plain(_) => None,
+            Inner::Replicated(replicated) => replicated.lock().winner(),
+        }
+    }
+
+    /// Ends a call that waits, if no byte has moved for the idle timeout.
+    fn unless_idle<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        match &mut self.idle {
+            Some(idle) => idle.check(cx, direction, result),
+            None => result,
+        }
+    }
+
     /// Closes the connection with a reset. The peer sees an error, not the end of the stream.
     pub fn reset(self) {
-        match self.0 {
+        match self.inner {
             Inner::Plain(stream) => crate::connection::reset(stream),
             Inner::Replicated(mut replicated) => replicated.by_reset = true,
         }
@@ -145,10 +182,11 @@ impl AsyncRead for TcpStream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        let read = match &mut self.inner {
             Inner::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Inner::Replicated(replicated) => replicated.lock().poll_read(cx, buffer),
-        }
+        };
+        self.unless_idle(cx, Direction::Read, read)
     }
 }
 
@@ -158,23 +196,26 @@ impl AsyncWrite for TcpStream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        let written = match &mut self.inner {
             Inner::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Inner::Replicated(replicated) => replicated.lock().poll_write(cx, bytes),
-        }
+        };
+        self.unless_idle(cx, Direction::Write, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        let flushed = match &mut self.inner {
             Inner::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Inner::Replicated(replicated) => replicated.lock().poll_flush(cx),
-        }
+        };
+        self.unless_idle(cx, Direction::Write, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        let shut = match &mut self.inner {
             Inner::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Inner::Replicated(replicated) => replicated.lock().poll_shutdown(cx),
-        }
+        };
+        self.unless_idle(cx, Direction::Write, shut)
     }
 }

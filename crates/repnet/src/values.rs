@@ -1,6 +1,7 @@
 //! Types of values in a configuration. [`Settings::validate`](crate::Settings::validate) checks their ranges.
 
 use serde::Deserializer;
+use std::time::Duration;
 use tailcut_proxy::config::{Scalar, scalar};
 pub(crate) use tailcut_proxy::config::{count, size, size_or_endless, time, time_or_endless};
 use tailcut_transport::repnet::Mode;
@@ -21,6 +22,11 @@ pub(crate) fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Mode>, D
 
 pub(crate) fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u16>, D::Error> {
     count::<1, 65_535, _, _>(from).map(Some)
+}
+
+/// Reads a time that has no fixed default.
+pub(crate) fn some_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    time::<0, ANY, _>(from).map(Some)
 }
 
 pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {

@@ -2,12 +2,16 @@
 
 use serde_json::{Value, json};
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 use tailcut_proxy::Running as _;
 use tailcut_proxy::config::Draft;
 use tailcut_repnet::proxy::{Proxy, ProxyConfig};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
 
 fn parse(name: &str, text: &str) -> anyhow::Result<ProxyConfig> {
     ProxyConfig::read(&Draft::of_text(name, Path::new(""), text)?)
@@ -55,13 +59,84 @@ async fn a_flow_that_does_not_end_is_reset_when_the_time_to_drain_is_over() -> i
     Ok(())
 }
 
-async fn get(at: std::net::SocketAddr, path: &str) -> io::Result<String> {
+async fn get(at: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(at).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     Ok(answer)
+}
+
+#[tokio::test]
+async fn each_flow_that_fails_is_a_line_with_its_reason_and_all_flows_are_in_the_histograms()
+-> io::Result<()> {
+    let target = TcpListener::bind("127.0.0.1:0").await?;
+    let port = target.local_addr()?.port();
+    let route = route(port, "in", "repflow", "hello");
+    let config = json!({ "routes": [route], "admin": "127.0.0.1:0" }).to_string();
+    let mut proxy = Command::new(std::env::current_exe()?)
+        .args(["--exact", "a_proxy_in_its_own_process", "--ignored"])
+        .arg("--nocapture")
+        .env("CONFIGURATION", config)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut said = BufReader::new(proxy.stdout.take().expect("its stdout")).lines();
+    let mut failures = BufReader::new(proxy.stderr.take().expect("its stderr")).lines();
+    let mut addresses = Vec::new();
+    while let Some(line) = said.next_line().await? {
+        let address = line
+            .split_once(" at ")
+            .map(|(_, at)| at.parse::<SocketAddr>());
+        addresses.extend(address.and_then(Result::ok));
+        if let [service, admin] = addresses[..] {
+            let (client, served) = tokio::join!(TcpStream::connect(service), target.accept());
+            let (mut client, (mut served, _)) = (client?, served?);
+            client.write_all(b"question").await?;
+            assert_eq!(served.read(&mut [0; 64]).await?, 8);
+            served.write_all(b"answer").await?;
+            assert_eq!(client.read(&mut [0; 64]).await?, 6);
+            socket2::SockRef::from(&served).set_linger(Some(Duration::ZERO))?;
+            drop(served);
+            let line = failures.next_line().await?.expect("a line");
+            let from = client.local_addr()?;
+            let start =
+                format!("tailcut proxy: route: flow from {from} to 127.0.0.1:{port} failed");
+            assert!(line.starts_with(&start), "{line}");
+            let end = " s: the connection to the target: Connection reset by peer (os error 104) \
+                       (8 bytes in, 6 bytes out)";
+            assert!(line.ends_with(end), "{line}");
+            drop(target);
+            let _client = TcpStream::connect(service).await?;
+            let line = failures.next_line().await?.expect("a line");
+            let end = ": Connection refused (os error 111) (0 bytes in, 0 bytes out)";
+            assert!(line.ends_with(end), "{line}");
+            let page = get(admin, "/metrics").await?;
+            for line in [
+                "repnet_proxy_connect_seconds_count{route=\"route\"} 1",
+                "repnet_proxy_first_byte_seconds_count{route=\"route\",winner=\"none\"} 1",
+                "repnet_proxy_flow_seconds_count{route=\"route\",winner=\"none\"} 2",
+                "repnet_proxy_flow_seconds_count{route=\"route\",winner=\"1\"} 0",
+            ] {
+                assert!(page.contains(&format!("\n{line}\n")), "{line} in {page}");
+            }
+            return Ok(());
+        }
+    }
+    panic!("the proxy has not printed its addresses");
+}
+
+#[tokio::test]
+#[ignore = "is the proxy of another test, in its own process"]
+async fn a_proxy_in_its_own_process() {
+    let config = std::env::var("CONFIGURATION").expect("a configuration");
+    let config = parse("a test", &config).expect("a valid configuration");
+    let proxy = Proxy::start(&config).await.expect("free ports");
+    println!("listens at {}", proxy.address("route").expect("the route"));
+    println!("admin at {}", proxy.admin_address().expect("an address"));
+    std::future::pending().await
 }
 
 #[test]
@@ -88,7 +163,8 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
             "\"routes[0].maxByte\" is not a key here; allowed: name, listen, to, replicate, tls, limits, \
              waitingListTimeout, helloTimeout, tombstoneTime, tombstoneLimit, pendingHellos, acceptBacklog, \
              capabilityTtl, budget, incastLimit, mode, pairing, replicaPort, maxBytes, archiveCap, lagCap, \
-             legDeadline, confirmTimeout, assumeCapable, fallbackDelay, idleTime, adaptive, secondLegFrom, eager; \
+             legDeadline, confirmTimeout, assumeCapable, fallbackDelay, idleTime, adaptive, secondLegFrom, \
+             keepaliveIdle, keepaliveInterval, keepaliveProbes, userTimeout, idleTimeout, eager; \
              did you mean \"maxBytes\"?",
         ),
         (
@@ -103,6 +179,10 @@ fn what_is_wrong_in_a_configuration_is_named_with_its_place_and_what_is_allowed(
         (
             route(json!({ "lagCap": 1 })),
             "\"routes[0].lagCap\" is 1; allowed: 65536 to 1073741824",
+        ),
+        (
+            route(json!({ "keepaliveIdle": 10 })),
+            "\"routes[0].keepaliveIdle\" is 10; allowed: 1 s to 32767 s",
         ),
         (
             route(json!({ "eager": true })),

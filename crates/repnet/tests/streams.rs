@@ -257,6 +257,23 @@ async fn a_target_that_refuses_both_ports_is_down_and_the_first_flow_after_its_r
 }
 
 #[tokio::test]
+async fn a_probe_of_a_target_that_is_down_does_not_stop_replication_after_its_start()
+-> io::Result<()> {
+    let settings = settings(Mode::RepFlow, Pairing::Hello);
+    let connector = Connector::new(settings).expect("valid settings");
+    let first = listen(settings).await?;
+    let address = first.local_addr()?;
+    let port = address.port();
+    drop(first);
+    assert!(!connector.probe("127.0.0.1", port).await?);
+    let second = TcpListener::bind_with(address, settings, Counters::new()).await?;
+    let (stream, accepted) = tokio::join!(connector.connect("127.0.0.1", port), second.accept());
+    assert!(stream?.is_replicated());
+    accepted?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_replica_port_that_says_nothing_costs_a_flow_the_fallback_delay_once() -> io::Result<()> {
     let (own, other) = neighbours().await?;
     let port = own.local_addr()?.port();
@@ -271,6 +288,35 @@ async fn a_replica_port_that_says_nothing_costs_a_flow_the_fallback_delay_once()
     let stats = connector.stats();
     assert_eq!((stats.plain_silent, stats.plain_doubtful), (1, 1));
     drop(other);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_the_replica_port_ends_its_connections_and_resets_none()
+-> io::Result<()> {
+    for by in ["fallback delay", "leg deadline", "cancelled connect"] {
+        let (own, other) = neighbours().await?;
+        let port = own.local_addr()?.port();
+        let mut slow = settings(Mode::RepFlow, Pairing::Hello);
+        slow.flow.fallback_delay = (by == "fallback delay").then_some(Duration::from_millis(30));
+        if by == "leg deadline" {
+            slow.flow.leg_deadline = Duration::from_millis(30);
+        }
+        let connector = Connector::new(slow).expect("valid settings");
+        let flow = tokio::spawn(async move { connector.connect("127.0.0.1", port).await });
+        // This server is too slow: it has read both hellos, and has sent no banner yet.
+        let mut legs = [other.accept().await?.0, other.accept().await?.0];
+        for leg in &mut legs {
+            leg.read_exact(&mut [0; 32]).await?;
+        }
+        if by == "cancelled connect" {
+            flow.abort();
+        }
+        for leg in &mut legs {
+            let end = leg.read(&mut [0; 1]).await;
+            assert!(matches!(end, Ok(0)), "{by}: {end:?}");
+        }
+    }
     Ok(())
 }
 

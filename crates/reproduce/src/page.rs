@@ -64,13 +64,16 @@ pub fn unknown_marks(page: &str) -> Vec<(usize, &str)> {
 /// Returns the page with a new table after each mark of the reproduction `name`.
 pub fn fill(page: &str, name: &str, comparison: &Comparison) -> String {
     let mut filled = String::with_capacity(page.len());
-    let mut lines = page.lines().peekable();
+    // The lines keep their ends, so all other parts of the page stay the same.
+    let mut lines = page.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
         filled.push_str(line);
-        filled.push('\n');
         let Some(mark) = Mark::on(line).filter(|mark| mark.name == name) else {
             continue;
         };
+        if !line.ends_with('\n') {
+            filled.push('\n');
+        }
         while lines.next_if(|line| line.trim().is_empty()).is_some() {}
         while lines.next_if(|line| line.starts_with('|')).is_some() {}
         let rows = comparison.rows.iter().filter(|row| mark.selects(row));
@@ -142,6 +145,19 @@ mod tests {
             judged.contains("load 0.5") && !judged.contains("load 0.8: p99"),
             "{judged}"
         );
+    }
+
+    #[test]
+    fn the_ends_of_lines_stay() {
+        for page in ["one line", "one\r\ntwo\r\n", "\n\n", "\r"] {
+            assert_eq!(filled(page), page);
+        }
+        let page = filled("before\r\n<!-- rows of incast-drain -->");
+        assert!(
+            page.starts_with("before\r\n<!-- rows of incast-drain -->\n\n|"),
+            "{page}"
+        );
+        assert_eq!(filled(&page), page);
     }
 
     #[test]

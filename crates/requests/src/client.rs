@@ -1,13 +1,13 @@
 //! Client of requests. The client sends copies and counts the bytes of answers.
 //! When a request is complete, the client purges all its copies.
 
-use super::aggregation::Aggregation;
-use super::header::{
-    ByteRange, CancelScope, CopyId, HIGH, LOW, Order, Purpose, RequestHeader, RequestId,
-};
-use super::hedging::{Budget, Latencies};
+use super::budget::Budget;
+use super::header::{CancelScope, CopyId, HIGH, LOW, Purpose, RequestHeader, RequestId};
+use super::hedging::Latencies;
+use super::pending::{CopyState, Pending, header};
 use super::policy::{MAX_COPIES, Policy, Split, Trigger};
-use super::sides::{Sides, Spare};
+use super::sharing::Sharing;
+use super::sides::Spare;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailcut_units::{HostId, Time};
@@ -21,81 +21,6 @@ pub struct Completion {
     pub winner: u8,
     /// Number of copies that were sent.
     pub copies: u8,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct CopyState {
-    server: HostId,
-    priority: u8,
-    received: u64,
-    /// Latest congestion window that the server reported, in bytes.
-    window: Option<u64>,
-    /// Whether a request for this copy was sent to the server.
-    is_known: bool,
-}
-
-impl CopyState {
-    /// Progress of the copy in bytes, for the comparison of two copies.
-    /// With `by_window`, the progress is the latest congestion window. Otherwise it is the number of bytes received.
-    fn standing(&self, by_window: bool) -> u64 {
-        match by_window {
-            true => self.window.unwrap_or(0),
-            false => self.received,
-        }
-    }
-}
-
-/// Split of an object among its copies. Used if the bytes of all copies count.
-#[derive(Clone, Debug)]
-enum Sharing {
-    Meet(Aggregation),
-    Ranges(Sides),
-}
-
-impl Sharing {
-    /// Returns the range that a copy has to request now, if any.
-    fn ask(&mut self, now: Time, copy: u8) -> Option<ByteRange> {
-        match self {
-            Self::Meet(all) => all.ask(copy),
-            Self::Ranges(sides) => sides.ask(now, copy),
-        }
-    }
-
-    /// Counts `bytes` more bytes of a copy. Returns how many of them are new for the object.
-    fn arrived(&mut self, now: Time, copy: u8, bytes: u64) -> u64 {
-        match self {
-            Self::Meet(all) => all.arrived(copy, bytes),
-            Self::Ranges(sides) => sides.arrived(now, copy, bytes),
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        match self {
-            Self::Meet(all) => all.is_whole(),
-            Self::Ranges(sides) => sides.is_whole(),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Pending {
-    bytes: u64,
-    start: Time,
-    copies: [CopyState; MAX_COPIES],
-    /// Largest number of copies that can be sent: one for each server in use.
-    servers: u8,
-    /// Number of copies that were sent.
-    sent: u8,
-    /// Number of copies whose answer has arrived completely.
-    whole: u8,
-    /// Number of copies that have failed and will not answer.
-    failed: u8,
-    /// Time at which the next copy is due.
-    due: Option<Time>,
-    /// Ranges of all copies, if the bytes of all copies count.
-    sharing: Option<Sharing>,
-    /// Time at which a copy without work may take work from another copy.
-    idle: Option<Time>,
 }
 
 /// Client of requests as plain state. The application calls [`submit`](Self::submit).
@@ -131,10 +56,7 @@ impl Client {
                 pending: BTreeMap::new(),
                 hedges: BTreeSet::new(),
                 idles: BTreeSet::new(),
-                latencies: Latencies::over(match policy.trigger {
-                    Trigger::AfterPercentile(percentile) => percentile.window,
-                    _ => 0,
-                }),
+                latencies: Latencies::default(),
                 budget: policy.budget.map(Budget::new),
                 out: VecDeque::new(),
                 completions: VecDeque::new(),
@@ -162,12 +84,60 @@ impl Client {
     /// Servers beyond the policy's number of copies are ignored.
     /// The call has no effect if the request's number is already pending or `servers` is empty.
     pub fn submit(&mut self, now: Time, request: RequestId, bytes: u64, servers: &[HostId]) {
+        self.submit_with(now, request, bytes, servers, self.policy);
+    }
+
+    /// Starts a request as [`submit`](Self::submit) does, with its own policy.
+    /// All policies share the budget of the client's policy. A policy without a budget sends copies without a limit.
+    /// The call has no effect if the policy is invalid.
+    pub fn submit_with(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        bytes: u64,
+        servers: &[HostId],
+        policy: Policy,
+    ) {
+        if self.can_begin(request, servers, &policy) {
+            if let Some(budget) = &mut self.budget {
+                budget.earn();
+            }
+            self.begin(now, request, bytes, servers, policy);
+        }
+    }
+
+    /// Starts a request again at other servers. Its first copy costs the budget one copy, and it earns no tokens.
+    /// Returns whether the request was started.
+    pub fn resubmit_with(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        bytes: u64,
+        servers: &[HostId],
+        policy: Policy,
+    ) -> bool {
+        let begins = self.can_begin(request, servers, &policy) && self.may_send_copy(&policy);
+        if begins {
+            self.begin(now, request, bytes, servers, policy);
+        }
+        begins
+    }
+
+    fn can_begin(&self, request: RequestId, servers: &[HostId], policy: &Policy) -> bool {
+        !servers.is_empty() && !self.pending.contains_key(&request) && policy.fault().is_none()
+    }
+
+    fn begin(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        bytes: u64,
+        servers: &[HostId],
+        policy: Policy,
+    ) {
         let Some(&first) = servers.first() else {
             return;
         };
-        if self.pending.contains_key(&request) {
-            return;
-        }
         let none = CopyState {
             server: first,
             priority: HIGH,
@@ -176,17 +146,18 @@ impl Client {
             is_known: false,
         };
         let mut copies = [none; MAX_COPIES];
-        let wanted = servers.iter().take(usize::from(self.policy.copies));
+        let wanted = servers.iter().take(usize::from(policy.copies));
         let mut named = 0;
         for (index, (state, server)) in copies.iter_mut().zip(wanted).enumerate() {
             state.server = *server;
-            if self.policy.low_priority && index >= usize::from(self.policy.quorum) {
+            if policy.low_priority && index >= usize::from(policy.quorum) {
                 state.priority = LOW;
             }
             named += 1;
         }
         let bytes = bytes.max(1);
         let pending = Pending {
+            policy,
             bytes,
             start: now,
             copies,
@@ -195,38 +166,22 @@ impl Client {
             whole: 0,
             failed: 0,
             due: None,
-            sharing: self.sharing(bytes, named),
+            sharing: Sharing::new(&policy, bytes, named),
             idle: None,
         };
         self.pending.insert(request, Box::new(pending));
-        if let Some(budget) = &mut self.budget {
-            budget.earn();
-        }
-        let at_once = match self.policy.trigger {
+        let at_once = match policy.trigger {
             Trigger::AtOnce => named,
-            _ => named.min(self.policy.quorum),
+            _ => named.min(policy.quorum),
         };
         for index in 0..at_once {
             // The budget limits every copy beyond the quorum, whether it is sent immediately or later.
-            if index >= self.policy.quorum && !self.may_spend() {
+            if index >= policy.quorum && !self.may_spend(&policy, policy.uses_credit) {
                 break;
             }
             self.send_next(now, request);
         }
         self.plan_hedge(now, request);
-    }
-
-    fn sharing(&self, bytes: u64, copies: u8) -> Option<Sharing> {
-        let Policy {
-            aggregates,
-            split,
-            piece,
-            ..
-        } = self.policy;
-        aggregates.then(|| match split {
-            Split::Meet => Sharing::Meet(Aggregation::new(bytes, copies, piece)),
-            Split::Ranges => Sharing::Ranges(Sides::new(bytes, copies, piece)),
-        })
     }
 
     /// Counts `bytes` more bytes of a copy's answer, in the requested order.
@@ -249,7 +204,7 @@ impl Client {
         let (useful, is_done) = match &mut pending.sharing {
             Some(all) => (all.arrived(now, copy.copy, fresh), all.is_whole()),
             None => {
-                let enough = self.policy.quorum.min(pending.servers);
+                let enough = pending.policy.quorum.min(pending.servers);
                 (fresh, pending.whole >= enough)
             }
         };
@@ -274,7 +229,7 @@ impl Client {
     }
 
     /// Records that a copy will not answer: its server cannot be reached, or answered with an error.
-    /// If the policy has a copy left to send, that copy is sent immediately, regardless of the budget.
+    /// If the policy has a copy left to send and the budget allows it, that copy is sent immediately.
     /// If no remaining copy can answer, the request is removed and the function returns `false`.
     ///
     /// With [`Split::Ranges`], other copies request the ranges of this copy.
@@ -290,15 +245,22 @@ impl Client {
         if let Some(Sharing::Ranges(sides)) = &mut pending.sharing {
             sides.close(copy.copy);
         }
-        if pending.sent < pending.servers {
-            if let Some(due) = pending.due.take() {
+        let (is_alone, has_next) = (
+            pending.failed == pending.sent,
+            pending.sent < pending.servers,
+        );
+        let policy = pending.policy;
+        if has_next && self.may_send_copy(&policy) {
+            if let Some(pending) = self.pending.get_mut(&copy.request)
+                && let Some(due) = pending.due.take()
+            {
                 self.hedges.remove(&(due, copy.request));
             }
             self.send_next(now, copy.request);
             self.plan_hedge(now, copy.request);
             return true;
         }
-        if pending.failed < pending.sent {
+        if !is_alone {
             self.spare(now, copy.request);
             return true;
         }
@@ -337,7 +299,10 @@ impl Client {
             if let Some(pending) = self.pending.get_mut(&request) {
                 pending.due = None;
             }
-            if self.may_spend() {
+            let Some(policy) = self.pending.get(&request).map(|pending| pending.policy) else {
+                continue;
+            };
+            if self.may_spend(&policy, policy.uses_credit) {
                 self.send_next(now, request);
                 self.plan_hedge(now, request);
             }
@@ -380,8 +345,30 @@ impl Client {
         self.pending.len()
     }
 
-    fn may_spend(&mut self) -> bool {
-        self.budget.as_mut().is_none_or(Budget::spend)
+    /// Takes one copy from the budget, for a copy after a failure or a copy that only the driver knows.
+    /// Returns `false` if the budget is used up. The copy must then not be sent.
+    pub fn may_send_copy(&mut self, policy: &Policy) -> bool {
+        self.may_spend(policy, true)
+    }
+
+    /// Records a good answer to a request that only the driver knows. It earns credit, like each such request.
+    pub fn on_success(&mut self) {
+        if let Some(budget) = &mut self.budget {
+            budget.succeeded();
+        }
+    }
+
+    /// Records that a request ended without a good answer, because its servers are overloaded or cannot be reached.
+    /// Such requests use the budget up, so that copies do not add load.
+    pub fn on_overload(&mut self) {
+        if let Some(budget) = &mut self.budget {
+            budget.failed();
+        }
+    }
+
+    fn may_spend(&mut self, policy: &Policy, may_use_credit: bool) -> bool {
+        let budget = self.budget.as_mut().filter(|_| policy.budget.is_some());
+        budget.is_none_or(|budget| budget.spend(may_use_credit))
     }
 
     fn send_next(&mut self, now: Time, request: RequestId) {
@@ -393,7 +380,7 @@ impl Client {
         }
         let copy = pending.sent;
         pending.sent += 1;
-        if !self.policy.asks_in_pieces() {
+        if !pending.policy.asks_in_pieces() {
             let state = &mut pending.copies[usize::from(copy)];
             state.is_known = true;
             // With `Split::Meet` and at most two copies, each copy requests the whole object once.
@@ -408,10 +395,8 @@ impl Client {
 
     /// Requests the next pieces from a copy's server, if the policy splits the object into pieces.
     fn ask_for_more(&mut self, now: Time, copy: CopyId) {
-        if !self.policy.asks_in_pieces() {
-            return;
-        }
         while let Some(pending) = self.pending.get_mut(&copy.request)
+            && pending.policy.asks_in_pieces()
             && let Some(sharing) = &mut pending.sharing
             && let Some(range) = sharing.ask(now, copy.copy)
         {
@@ -465,16 +450,19 @@ impl Client {
 
     /// Plans the next copy of a request, if another server is left.
     fn plan_hedge(&mut self, now: Time, request: RequestId) {
-        let delay = match self.policy.trigger {
-            Trigger::AtOnce => None,
+        let Some(pending) = self.pending.get_mut(&request) else {
+            return;
+        };
+        let delay = match pending.policy.trigger {
+            Trigger::AtOnce | Trigger::OnFailure => None,
             Trigger::After(delay) => Some(delay),
             Trigger::AfterPercentile(percentile) => {
+                self.latencies.widen(percentile.window);
                 let known = self.latencies.percentile(percentile.thousandths);
                 Some(known.unwrap_or(percentile.first))
             }
         };
         if let Some(delay) = delay
-            && let Some(pending) = self.pending.get_mut(&request)
             && pending.sent < pending.servers
         {
             let due = now.saturating_add(delay);
@@ -489,11 +477,12 @@ impl Client {
             return;
         };
         self.latencies.add(now.since(pending.start));
-        if let Some(scope) = self.policy.purge {
+        self.on_success();
+        if let Some(scope) = pending.policy.purge {
             for index in 0..pending.sent {
                 // With `Split::Ranges`, no message marks the last piece.
                 // The server keeps a complete copy until it is purged.
-                let is_whole = self.policy.split == Split::Meet
+                let is_whole = pending.policy.split == Split::Meet
                     && pending.copies[usize::from(index)].received == pending.bytes;
                 if !is_whole {
                     let purpose = Purpose::Cancel(scope);
@@ -514,8 +503,10 @@ impl Client {
     /// A server that has reported no window counts as a window of 0.
     /// Without windows, the copies are compared by the bytes received.
     fn maybe_swap(&mut self, request: RequestId) {
-        let (Some(lead), Some(pending)) = (self.policy.swap_lead, self.pending.get_mut(&request))
-        else {
+        let Some(pending) = self.pending.get_mut(&request) else {
+            return;
+        };
+        let Some(lead) = pending.policy.swap_lead else {
             return;
         };
         if pending.sent < 2 {
@@ -538,31 +529,4 @@ impl Client {
             self.out.push_back(message);
         }
     }
-}
-
-/// Returns the header of a message about one copy, and the server that receives the message.
-fn header(
-    pending: &Pending,
-    request: RequestId,
-    copy: u8,
-    purpose: Purpose,
-) -> (HostId, RequestHeader) {
-    let state = &pending.copies[usize::from(copy)];
-    let order = match &pending.sharing {
-        Some(Sharing::Meet(_)) => Aggregation::order(copy),
-        Some(Sharing::Ranges(_)) | None => Order::Forwards,
-    };
-    let message = RequestHeader {
-        copy: CopyId { request, copy },
-        purpose,
-        priority: state.priority,
-        range: ByteRange {
-            from: 0,
-            to: pending.bytes,
-        },
-        object: pending.bytes,
-        order,
-        body: 0,
-    };
-    (state.server, message)
 }

@@ -1,6 +1,5 @@
-//! State of hedging: percentiles of recent latencies, and a budget of copies.
+//! State of hedging: percentiles of recent latencies.
 
-use super::policy::BudgetConfig;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use tailcut_units::Duration;
@@ -14,11 +13,9 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    pub fn over(window: u32) -> Self {
-        Self {
-            window: window as usize,
-            ..Self::default()
-        }
+    /// Raises the number of stored latencies to `window`, if it is smaller.
+    pub fn widen(&mut self, window: u32) {
+        self.window = self.window.max(window as usize);
     }
 
     pub fn add(&mut self, latency: Duration) {
@@ -42,35 +39,5 @@ impl Latencies {
         let rank = (self.sorted.len() * usize::from(thousandths)).div_ceil(1_000);
         let value = self.sorted.get(rank.max(1) - 1)?;
         Some(Duration::from_ps(*value))
-    }
-}
-
-/// Token bucket for copies. Each copy costs 1,000 thousandths of a token.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    config: BudgetConfig,
-    tokens: u64,
-}
-
-impl Budget {
-    /// Creates a full budget, as in gRPC.
-    pub fn new(config: BudgetConfig) -> Self {
-        let tokens = u64::from(config.burst) * 1_000;
-        Self { config, tokens }
-    }
-
-    /// Adds the tokens that one request earns, up to the limit of the budget.
-    pub fn earn(&mut self) {
-        let most = u64::from(self.config.burst) * 1_000;
-        self.tokens = (self.tokens + u64::from(self.config.thousandths)).min(most);
-    }
-
-    /// Takes one copy's token from the budget. Returns `false` if the budget has no whole token.
-    pub fn spend(&mut self) -> bool {
-        let enough = self.tokens >= 1_000;
-        if enough {
-            self.tokens -= 1_000;
-        }
-        enough
     }
 }

@@ -14,6 +14,8 @@
 //!
 //! [`Gate`] is the queue in front of a service whose work for each request is unknown, as in the guard.
 //!
+//! [`Trial`] finds out whether copies help, and ends them while they do not.
+//!
 //! [`Client`] and [`Server`] are plain state, like all endpoints of this project.
 //! The driver passes messages and the time as arguments, and moves the messages between client and server.
 //!
@@ -42,18 +44,22 @@ extern crate alloc;
 
 mod aggregation;
 mod answer;
+mod budget;
 mod client;
 mod coverage;
 mod gate;
 mod header;
 mod hedging;
+mod pending;
 mod policy;
 mod ranges;
 mod send_space;
 mod server;
+mod sharing;
 mod sides;
 mod station;
 mod stream;
+mod trial;
 
 pub use answer::{ANSWER_BYTES, AnswerHeader};
 pub use client::{Client, Completion};
@@ -71,6 +77,7 @@ pub use station::{CLASSES, Discipline, JobId, Preemption, Progress, Removed, Sta
 pub use stream::{
     ClientEnd, Framed, Headers, Read, Reader, ServerEnd, SideChannel, TELLING_PART, Written,
 };
+pub use trial::{Ticket, Trial, TrialConfig, TrialEnd, TrialReport, Verdict};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -16,6 +16,8 @@ pub enum Trigger {
     After(Duration),
     /// Each time a percentile of the client's earlier latencies passes without an answer, a further copy is sent.
     AfterPercentile(Percentile),
+    /// Each time a copy fails, a further copy is sent. Triggers other than this one also send it then.
+    OnFailure,
 }
 
 /// Split of an object among its copies, where the bytes of all copies count.
@@ -89,6 +91,11 @@ pub struct Policy {
     pub swap_lead: Option<u64>,
     /// Budget of copies beyond the quorum; `None`: no limit.
     pub budget: Option<BudgetConfig>,
+    /// Whether copies may use credit before they use tokens of the budget.
+    /// Each request with a good answer earns the credit of one copy. Copies after a failure may always use credit.
+    /// With credit, all requests can be copied while they succeed. Use it for servers where copies cost almost nothing:
+    /// servers that run low-priority work after high-priority work, and stop the work on cancelled copies.
+    pub uses_credit: bool,
 }
 
 impl Policy {
@@ -104,6 +111,7 @@ impl Policy {
         piece: 1_000_000,
         swap_lead: None,
         budget: None,
+        uses_credit: false,
     };
 
     /// Policy with two copies that are sent together, in the same class. Copies are never cancelled.

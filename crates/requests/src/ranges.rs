@@ -146,6 +146,11 @@ impl Ranges {
         Some((self.note(now, side, range), range))
     }
 
+    /// Whether bytes are left to request, as far as the reader's window allows.
+    pub fn has_unrequested(&self) -> bool {
+        self.front().is_some()
+    }
+
     fn front(&self) -> Option<ByteRange> {
         let gap = self.asked.first_gap(ByteRange {
             from: self.taken,

@@ -217,7 +217,7 @@ export async function probe(options: { host: string; port: number } & Replicatio
   const port = target.settings.replicaPort ?? target.port + 1;
   // A probe does not keep the process alive, but a caller waits for its result. This timer keeps the process alive.
   const waiting = setInterval(() => {}, target.settings.legDeadline);
-  const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline);
+  const capable = await runtime.capabilities.probe(address, port, target.settings.legDeadline, target.port);
   clearInterval(waiting);
   return capable;
 }

@@ -60,24 +60,33 @@ export class CapabilityCache {
     else if (!capable) this.#before.delete(key);
   }
 
-  /** Probes the port. Concurrent calls for one port share a probe. A probe does not keep the process alive. */
-  probe(address: string, port: number, timeout: number): Promise<boolean> {
+  /**
+   * Probes the port. Concurrent calls for one port share a probe. A probe does not keep the process alive.
+   *
+   * @param service port N, if it is not known whether the target is up.
+   * Nothing is learned from a target that accepts no connection on either port
+   */
+  probe(address: string, port: number, timeout: number, service?: number): Promise<boolean> {
     const key = `${address}|${port}`;
     let probe = this.#probes.get(key);
     if (!probe) {
-      probe = ask(address, port, timeout).then(({ capable, reason }) => {
-        this.#probes.delete(key);
-        this.learn(address, port, capable, reason);
-        return capable;
-      });
+      probe = this.#probe(address, port, timeout, service).finally(() => void this.#probes.delete(key));
       this.#probes.set(key, probe);
     }
     return probe;
+  }
+
+  async #probe(address: string, port: number, timeout: number, service: number | undefined): Promise<boolean> {
+    const { capable, reached, reason } = await ask(address, port, timeout);
+    if (reached || service === undefined || (await accepts(address, service, timeout))) this.learn(address, port, capable, reason);
+    return capable;
   }
 }
 
 interface Answer {
   capable: boolean;
+  /** Whether a program has accepted the connection. */
+  reached: boolean;
   reason: string;
 }
 
@@ -86,7 +95,8 @@ function ask(address: string, port: number, timeout: number): Promise<Answer> {
   const socket = connectStock({ host: address, port, allowHalfOpen: true, noDelay: true }).unref();
   const none = () => {};
   const leg = new Leg(socket, 0, { legData: () => true, legEof: none, legFailed: none, legClosed: none });
-  const timer = setTimeout(() => finish({ capable: false, reason: `no banner within ${timeout} ms` }), timeout).unref();
+  const late = () => finish({ capable: false, reached: !socket.connecting, reason: `no banner within ${timeout} ms` });
+  const timer = setTimeout(late, timeout).unref();
   const finish = (answer: Answer) => {
     clearTimeout(timer);
     leg.reset();
@@ -94,13 +104,28 @@ function ask(address: string, port: number, timeout: number): Promise<Answer> {
   };
   const hello = new ClientHello(leg, randomId(), {
     accepted: (_, banner) => {
-      finish({ capable: banner.status === 'probed', reason: banner.status });
+      finish({ capable: banner.status === 'probed', reached: true, reason: banner.status });
       return true;
     },
-    refused: (_, error) => finish({ capable: false, reason: error.message }),
+    refused: (_, error, kind) => finish({ capable: false, reached: kind !== 'failed', reason: error.message }),
     closed: none,
   });
   hello.send(leg, { mode: 'repflow', probe: true });
+  return promise;
+}
+
+/** Returns whether a program accepts a connection on this port. */
+function accepts(host: string, port: number, timeout: number): Promise<boolean> {
+  const { promise, resolve } = withResolvers<boolean>();
+  const socket = connectStock({ host, port }).unref();
+  const timer = setTimeout(() => finish(false), timeout).unref();
+  const finish = (accepted: boolean) => {
+    clearTimeout(timer);
+    socket.destroy();
+    resolve(accepted);
+  };
+  socket.once('connect', () => finish(true));
+  socket.on('error', () => finish(false));
   return promise;
 }
 

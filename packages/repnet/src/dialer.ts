@@ -12,6 +12,7 @@ import { Flow } from './flow';
 import { randomId } from './flow-id';
 import { HelloExchange } from './hello-exchange';
 import { Leg } from './leg';
+import { Patience } from './patience';
 import { Rejoiner } from './rejoiner';
 import { runtime } from './runtime';
 import type { FlowSettings } from './settings';
@@ -58,7 +59,7 @@ export class Dialer {
   #hellos: HelloExchange | undefined;
   #announced = false;
   /** Timer of the fallback delay. It runs until the flow is open. */
-  #patience: NodeJS.Timeout | undefined;
+  #patience: Patience | undefined;
 
   constructor(socket: DialingSocket, target: Target) {
     this.#socket = socket;
@@ -89,7 +90,7 @@ export class Dialer {
 
   /** Called when the flow is open or was given up. */
   stop(): void {
-    clearTimeout(this.#patience);
+    this.#patience?.stop();
   }
 
   /**
@@ -103,11 +104,10 @@ export class Dialer {
       if (flow.opened || flow.outbound.exposed || flow.state === 'ENDED' || this.#socket.destroyed) return;
       runtime.capabilities.doubt(to.address, this.#replicaPort);
       flow.host = undefined;
-      flow.abort(true);
+      flow.abort(false);
       this.#connectPlain('silent');
     };
-    // A banner that arrived while this process was busy is processed first.
-    this.#patience = setTimeout(() => setImmediate(giveUp), settings.fallbackDelay).unref();
+    this.#patience = new Patience(settings.fallbackDelay, giveUp);
   }
 
   #lookUp(settings: FlowSettings): void {
@@ -229,7 +229,7 @@ export class Dialer {
       exchange.start(leg);
     }
     if (mode === 'repflow' && Number.isFinite(settings.idleTime)) {
-      flow.secondLegs = new Rejoiner(flow, {
+      flow.messages.secondLegs = new Rejoiner(flow, {
         connection: options,
         budget,
         limits: this.#limits(settings),

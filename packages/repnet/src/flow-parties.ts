@@ -35,8 +35,11 @@ export interface FlowRegistry {
 /** Source of new second connections for a client's flow that uses only one connection. */
 export interface SecondLegs {
   start(index: 0 | 1): void;
+  /** Opens a connection that replaces a slower one. The slower one stays until the server has accepted the new one. */
+  replace(index: 0 | 1): void;
+  /** Whether a connection that replaces a slower one is on its way. */
+  readonly isReplacing: boolean;
   wasUseful(): void;
-  wasUseless(): void;
 }
 
 export interface FlowOptions {

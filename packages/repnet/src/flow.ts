@@ -1,21 +1,22 @@
 /**
  * Flow: one pair of byte streams over up to two connections ("legs").
  * The flow executes the actions of the state machine on real connections.
- * From the received bytes of both connections, it builds the longest prefix (RepNet paper, section III-C).
- * The flow passes this prefix to its host, the application's socket.
+ * The flow's host is the application's socket.
  */
 import type { Budget } from './budget';
 import { RepnetError } from './errors';
 import { publish, type Reason } from './events';
 import { publicName } from './flow-id';
-import type { FlowHost, FlowOptions, FlowRegistry, SecondLegs } from './flow-parties';
-import { idleWatch } from './idle-watch';
+import { checkLimits } from './flow-limits';
+import type { FlowHost, FlowOptions, FlowRegistry } from './flow-parties';
+import { Inbound } from './inbound';
 import type { Leg, LegOwner } from './leg';
-import { closeBoth, leavesToPeer } from './leg-exit';
-import { anyQueuedOver, behind, firstLive, lagOf, leastQueued } from './leg-order';
+import { closeBoth, giveUp } from './leg-exit';
+
+import { anyQueuedOver, firstLive, leastQueued } from './leg-order';
 import { linger } from './lingering';
+import { Messages } from './messages';
 import { Outbound } from './outbound';
-import { PrefixCheck } from './prefix-check';
 import type { FlowSettings } from './settings';
 import {
   type Action,
@@ -29,7 +30,6 @@ import {
   transition,
 } from './state-machine';
 import { countDrop, counters } from './stats';
-import type { Rejoin } from './wire';
 
 export class Flow implements LegOwner {
   readonly id: string;
@@ -40,34 +40,31 @@ export class Flow implements LegOwner {
   readonly status: [OtherLeg, OtherLeg] = ['pending', 'pending'];
   host: FlowHost | undefined;
   state: State;
-  /** Number of bytes that were passed to the host. */
-  delivered = 0;
   /** Set of the connections that have arrived at least once, one bit each. */
   seen = 0;
   opened = false;
   paired = false;
   /** Bytes that this end of the flow sends. */
   readonly outbound = new Outbound(this);
+  /** Bytes that this end of the flow receives. */
+  readonly inbound = new Inbound();
+  readonly messages = new Messages(this, (event, index, reason) => this.#dispatch(event, index, undefined, reason));
   /** Source address of the first connection, at a server. */
   readonly from: string | undefined;
-  /** Source of new second connections after the flow was idle, at a client. */
-  secondLegs: SecondLegs | undefined;
-  /** Number of second connections that have rejoined, or that were expected to rejoin. */
-  #message = 0;
-  /** Number of bytes sent and received before the present message. */
-  #before = 0;
-  #watched = false;
   #registry: FlowRegistry | undefined;
   #budget: Budget | undefined;
-  #check: PrefixCheck | undefined = new PrefixCheck();
-  #eof = false;
-  #blocked = false;
   #held: Error | undefined;
+  /** Failure of the last connection, while a connection that replaces it is on its way. */
+  #lost: { index: 0 | 1; error: Error } | undefined;
   #error: Error | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #confirm: NodeJS.Timeout | undefined;
   #open = 0;
   #resetAll = false;
+  /** Whether a client uses two connections. */
+  #replicated = false;
+  /** Whether the client leaves the replica port, on which it has not used the flow. */
+  #leaving = false;
 
   constructor(options: FlowOptions) {
     this.id = options.id;
@@ -85,6 +82,7 @@ export class Flow implements LegOwner {
   /** Starts a client's flow. Both connections are pending. */
   startClient(): void {
     counters.flows.opened++;
+    this.#replicated = true;
     this.#perform(START.client.actions, 0, 'leg_established', undefined);
     this.#deadline = setTimeout(() => this.#deadlinePassed(), this.settings.legDeadline).unref();
   }
@@ -93,7 +91,7 @@ export class Flow implements LegOwner {
   startSingle(leg: Leg): void {
     this.state = 'CHOSEN';
     this.status[(1 - leg.index) as 0 | 1] = 'gone';
-    this.#check = undefined;
+    this.inbound.compareNoMore();
     this.outbound.startArchive();
     this.adopt(leg);
   }
@@ -136,87 +134,6 @@ export class Flow implements LegOwner {
   /** Returns whether a server's flow would accept this connection if it arrived now. */
   wants(index: 0 | 1): boolean {
     return this.state === 'ONE_CONN' && this.legs[index] === undefined && this.status[index] === 'pending';
-  }
-
-  /** Adds a second connection to a client's idle flow. It carries the next bytes, too, as soon as it is established. */
-  expectRejoin(leg: Leg): void {
-    this.adopt(leg);
-    this.status[leg.index] = 'pending';
-    this.#message++;
-    this.#startLegHere(leg);
-    this.#dispatch('rejoin_started', leg.index);
-  }
-
-  /**
-   * Returns whether a connection with this hello may rejoin a server's flow.
-   * The positions of both directions must agree.
-   */
-  standsAt(index: 0 | 1, { message, sent, received }: Rejoin): boolean {
-    const other = this.legs[1 - index];
-    if (this.mode !== 'repflow' || message <= this.#message || sent !== this.delivered || received !== this.outbound.written) return false;
-    if (this.#eof || this.outbound.ending || !other || this.status[other.index] !== 'live' || other.received !== this.delivered)
-      return false;
-    // Otherwise the flow had no second connection, or the client has given it up and replaces it now.
-    return this.state === 'CHOSEN' || this.status[index] !== 'gone';
-  }
-
-  /** Adds a connection that rejoins a server's flow. The caller has checked it with `standsAt()`. */
-  legRejoined(leg: Leg, { message }: Rejoin): void {
-    if (this.status[leg.index] === 'live') this.#dispatch('leg_failed', leg.index, undefined, 'replaced');
-    else if (this.state === 'ONE_CONN') this.#dispatch('waiting_list_timeout', leg.index);
-    this.#message = message;
-    this.adopt(leg);
-    this.#startLegHere(leg);
-    this.#dispatch('second_leg_joined', leg.index);
-  }
-
-  /** Starts a connection at the present position: it has to deliver the same further bytes as the other connection. */
-  #startLegHere(leg: Leg): void {
-    leg.received = this.delivered;
-    this.#check = new PrefixCheck();
-  }
-
-  /** Stops waiting for a second connection that has not rejoined: it cannot join any more, or would be useless. */
-  #giveUpRejoin(): void {
-    if (this.state !== 'CHOSEN' || !firstLive(this)) return;
-    const index = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
-    if (index !== undefined) this.#dispatch('leg_failed', index, undefined, 'not_needed');
-  }
-
-  /** Number of bytes that moved in both directions. */
-  get activity(): number {
-    return this.outbound.written + this.delivered;
-  }
-
-  /** Requests a call of `idle()` at a client when the flow has been idle. */
-  watch(): void {
-    if (this.#watched || !this.secondLegs) return;
-    this.#watched = true;
-    idleWatch(this.settings.idleTime).watch(this);
-  }
-
-  /** Called at a client when no byte has moved for some time. The next bytes belong to another message. */
-  idle(): boolean {
-    if (this.outbound.outstanding || this.queued > 0) return false;
-    this.#watched = false;
-    const { secondLegs } = this;
-    if (!secondLegs || this.#eof || this.outbound.ending) return true;
-    this.#before = this.activity;
-    if (this.state === 'DUP_CONN' && this.status[0] === 'live' && this.status[1] === 'live') {
-      const index = behind(this);
-      const leg = this.legs[index];
-      if (!leg || (leg.received === this.delivered && leg.queued === 0)) {
-        secondLegs.wasUseful();
-        return true;
-      }
-      secondLegs.wasUseless();
-      this.#dispatch('leg_failed', index, undefined, 'behind');
-    }
-    const carrier = firstLive(this);
-    if (this.state !== 'CHOSEN' || !carrier) return true;
-    const index = (1 - carrier.index) as 0 | 1;
-    if (this.status[index] === 'gone') secondLegs.start(index);
-    return true;
   }
 
   /**
@@ -264,7 +181,7 @@ export class Flow implements LegOwner {
    */
   write(chunks: readonly Buffer[], done: () => void): void {
     const outstanding = this.outbound.write(chunks, done, this.state === 'CHOSEN');
-    this.watch();
+    this.messages.watch();
     if (!outstanding) return;
     this.#checkLimits();
     outstanding.byAll = outstanding.legs === 2 && anyQueuedOver(this, this.settings.lagCap);
@@ -275,14 +192,14 @@ export class Flow implements LegOwner {
    */
   end(done: () => void): void {
     this.outbound.end(done);
-    this.#giveUpRejoin();
+    this.messages.giveUpRejoin();
     for (const leg of this.legs) if (leg && this.status[leg.index] === 'live') this.#endLeg(leg);
   }
 
   /** Called when the host accepts bytes again. */
   resume(): void {
-    if (!this.#blocked) return;
-    this.#blocked = false;
+    if (!this.inbound.blocked) return;
+    this.inbound.blocked = false;
     for (const leg of this.legs) leg?.resume();
   }
 
@@ -299,7 +216,13 @@ export class Flow implements LegOwner {
   /** Closes the flow for the host immediately. @param reset whether to close with a reset, and not like `destroy()` */
   abort(reset: boolean): void {
     this.#resetAll = reset;
+    this.#leaving = !reset && this.#isUnused;
     this.#dispatch('abort', 0);
+  }
+
+  /** Whether a client has sent no byte of the flow, so that a server's flow on the replica port would have no client. */
+  get #isUnused(): boolean {
+    return this.#replicated && !this.opened && !this.outbound.exposed;
   }
 
   /** Returns the connection that carries bytes. If both do, returns the connection with the lower index. */
@@ -312,48 +235,42 @@ export class Flow implements LegOwner {
     return leastQueued(this);
   }
 
+  /** Returns whether this connection carries bytes. Another connection may have replaced it. */
+  #carries(leg: Leg): boolean {
+    return this.legs[leg.index] === leg && this.status[leg.index] === 'live';
+  }
+
   legData(leg: Leg, chunk: Buffer): boolean {
-    if (this.status[leg.index] !== 'live') return true;
-    this.watch();
-    leg.received += chunk.length;
-    if (!this.#check && leg.received - this.delivered === chunk.length && !this.#eof) {
-      this.delivered = leg.received;
-      leg.fresh += chunk.length;
-      const takes = this.host?.flowData(chunk) !== false;
-      if (!takes) this.#blocked = true;
-      return takes;
-    }
-    const differs = this.#check?.add(leg.index, chunk) ?? -1;
-    const surplus = leg.received - this.delivered;
-    if (differs >= 0 || (surplus > 0 && this.#eof)) {
-      this.#diverged(leg, differs >= 0 ? differs : this.delivered);
+    if (!this.#carries(leg)) return true;
+    this.messages.watch();
+    const { inbound } = this;
+    const fresh = inbound.add(leg, chunk);
+    if (fresh === undefined) return true;
+    if (typeof fresh === 'number') {
+      this.#diverged(leg, fresh);
       return true;
     }
-    if (surplus <= 0) return true;
-    this.delivered = leg.received;
-    leg.fresh += surplus;
     // The application may answer inside its handler, and the answer goes only to the connection that the client uses.
     if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
-    const more = this.host?.flowData(surplus === chunk.length ? chunk : chunk.subarray(chunk.length - surplus));
-    this.#checkLimits();
-    if (more === false) this.#blocked = true;
-    return !this.#blocked || leg.received < this.delivered;
+    if (this.host?.flowData(fresh) === false) inbound.blocked = true;
+    if (this.state !== 'CHOSEN') this.#checkLimits();
+    return !inbound.blocked || leg.received < inbound.delivered;
   }
 
   legEof(leg: Leg): void {
-    if (this.status[leg.index] !== 'live') return;
-    this.#giveUpRejoin();
+    if (!this.#carries(leg)) return;
+    this.messages.giveUpRejoin();
     const other = this.legs[1 - leg.index];
     const otherLive = other !== undefined && this.status[other.index] === 'live';
-    if (leg.received < this.delivered) {
+    if (leg.received < this.inbound.delivered) {
       // The flow has more bytes than this connection will ever deliver.
       // No byte is lost if the other connection delivers these bytes or has already delivered all.
-      if (otherLive || (this.#eof && this.state === 'DUP_CONN')) this.#endedShort(leg);
+      if (otherLive || (this.inbound.ended && this.state === 'DUP_CONN')) this.#endedShort(leg);
       else this.#diverged(leg, leg.received);
       return;
     }
-    if (!this.#eof) {
-      this.#eof = true;
+    if (!this.inbound.ended) {
+      this.inbound.ended = true;
       if (this.role === 'server' && this.mode === 'repsyn') this.choiceLearned(leg.index);
       this.host?.flowEof();
     }
@@ -362,13 +279,67 @@ export class Flow implements LegOwner {
 
   legFailed(leg: Leg, error: Error): void {
     const { index } = leg;
-    if (this.status[index] === 'gone') return;
+    if (this.legs[index] !== leg || this.status[index] === 'gone') return;
     if (this.status[index] === 'pending') {
       this.legUnusable(index, error, 'leg_failed');
       return;
     }
-    this.#giveUpRejoin();
-    this.#dispatch('leg_failed', index, error);
+    // A connection that replaces a slower one may have reached the server, and then carries the flow alone.
+    if (this.state === 'CHOSEN' && this.messages.secondLegs?.isReplacing) {
+      this.#lost ??= { index, error };
+      return;
+    }
+    this.messages.giveUpRejoin();
+    const fail = () => void this.#dispatch('leg_failed', index, error);
+    // The replacement needs the bytes that were written since its hello.
+    if (this.messages.secondLegs?.isReplacing) this.outbound.keepDuring(fail);
+    else fail();
+  }
+
+  /**
+   * Returns whether a connection that was opened at these positions may replace another one.
+   * It can get bytes that were written since then, but it does not know bytes that were received since then.
+   */
+  takesReplacement(sent: number, received: number): boolean {
+    if (this.state === 'ENDED' || this.inbound.ended || this.inbound.delivered !== received) return false;
+    return this.outbound.isKeeping || this.outbound.written === sent;
+  }
+
+  /**
+   * Adds a connection that has replaced a slower one at the server.
+   * @returns whether it carries the flow alone, because the other connection has failed in the meantime.
+   * Otherwise the caller reports that the connection is established
+   */
+  legReplaced(leg: Leg, message: number): boolean {
+    const { index } = leg;
+    if (!this.#lost && this.status[(1 - index) as 0 | 1] === 'live') {
+      this.outbound.keepDuring(() => this.messages.legReplaced(leg, message));
+      return false;
+    }
+    const slower = this.legs[index];
+    this.#lost = undefined;
+    this.adopt(leg);
+    this.messages.last = message;
+    this.status[(1 - index) as 0 | 1] = 'gone';
+    this.status[index] = 'live';
+    leg.received = this.inbound.delivered;
+    counters.legs.established++;
+    this.host?.legAttached(leg);
+    countDrop('behind');
+    publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason: 'behind', error: undefined }));
+    slower?.reset();
+    if (this.outbound.isKeeping) this.#replay(index);
+    else if (this.outbound.ending) this.#endLeg(leg);
+    this.outbound.freeArchive();
+    return true;
+  }
+
+  /** Called when a connection that should replace a slower one could not do so. */
+  replacementFailed(): void {
+    const lost = this.#lost;
+    this.#lost = undefined;
+    this.outbound.freeArchive();
+    if (lost) this.#dispatch('leg_failed', lost.index, lost.error);
   }
 
   legClosed(leg: Leg): void {
@@ -408,12 +379,14 @@ export class Flow implements LegOwner {
     this.#perform(step.actions, subject, reason, error);
     if (step.next !== before && this.state === step.next) this.#entered(step.next, subject, event);
     if (ENDS_SUBJECT.has(event)) this.outbound.settle();
+    // The flow may stay idle, and gets a second connection then, too.
+    if (this.state === 'CHOSEN') this.messages.watch();
     return true;
   }
 
   #entered(state: State, subject: 0 | 1, event: FlowEvent): void {
     if (state === 'CHOSEN') {
-      this.#check = undefined;
+      this.inbound.compareNoMore();
       const leg = this.status[subject] === 'gone' ? ((1 - subject) as 0 | 1) : subject;
       publish('repnet:flow:chosen', () => ({ ...this.#names(), leg, reason: event }));
     } else if (state === 'ENDED') this.#ended();
@@ -426,12 +399,12 @@ export class Flow implements LegOwner {
     this.status[1] = 'gone';
     for (const leg of this.legs) if (leg?.finished && leg.eof) leg.close();
     this.outbound.forget();
-    this.#check = undefined;
+    this.inbound.compareNoMore();
     counters.flows.live--;
     this.#budget?.flowEnded();
     if (this.paired) counters.legs.won[(this.legs[1]?.fresh ?? 0) > (this.legs[0]?.fresh ?? 0) ? 1 : 0]++;
     const error = this.#error;
-    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.delivered, written: this.outbound.written }));
+    publish('repnet:flow:end', () => ({ ...this.#names(), error, delivered: this.inbound.delivered, written: this.outbound.written }));
     this.host?.flowEnded(error);
     this.#maybeClosed();
   }
@@ -480,7 +453,8 @@ export class Flow implements LegOwner {
           this.#release(subject);
           break;
         case 'close_legs':
-          closeBoth(this, this.#resetAll);
+          if (this.#leaving) for (const leg of this.legs) this.#giveUp(leg, true);
+          else closeBoth(this, this.#resetAll);
           break;
         case 'surface_error':
           this.#error = error ?? this.#held;
@@ -501,8 +475,8 @@ export class Flow implements LegOwner {
       this.paired = true;
       counters.legs.paired++;
       clearTimeout(this.#deadline);
-      if (this.#message > 0) counters.legs.rejoined++;
-      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.#message }));
+      if (this.messages.last > 0) counters.legs.rejoined++;
+      publish('repnet:leg:pair', () => ({ ...this.#names(), leg: index, message: this.messages.last }));
     }
     this.host?.legAttached(leg);
   }
@@ -532,7 +506,7 @@ export class Flow implements LegOwner {
 
   /** Reports that the connection is finished, if both its directions have ended and all its bytes were delivered. */
   #maybeFinished(leg: Leg): void {
-    if (!leg.eof || !leg.finished || leg.received !== this.delivered || this.status[leg.index] !== 'live') return;
+    if (!leg.eof || !leg.finished || leg.received !== this.inbound.delivered || this.status[leg.index] !== 'live') return;
     const other = this.status[(1 - leg.index) as 0 | 1];
     this.#dispatch(other === 'gone' ? 'both_closed' : 'leg_finished', leg.index);
   }
@@ -561,21 +535,20 @@ export class Flow implements LegOwner {
     countDrop(reason);
     publish('repnet:leg:drop', () => ({ ...this.#names(), leg: index, reason, error }));
     const leg = this.legs[index];
-    if (this.state === 'CHOSEN') this.#check = undefined;
-    if (!leg) return;
-    if (!leavesToPeer(this, leg)) leg.reset();
-    else if (this.role === 'server') leg.close();
-    else {
-      this.#open--;
-      linger(leg);
-    }
+    if (this.state === 'CHOSEN') this.inbound.compareNoMore();
+    // Another server has opened its own flow on a connection with the reason 'other_instance'.
+    this.#giveUp(leg, this.#leaving || reason === 'other_instance');
+  }
+
+  #giveUp(leg: Leg | undefined, leaving: boolean): void {
+    if (leg && giveUp(this, leg, leaving) === 'lingers') this.#open--;
   }
 
   #diverged(leg: Leg, offset: number): void {
     this.#reportDivergence(leg, offset);
     const error = new RepnetError(
       'ERR_REPNET_DIVERGED',
-      `the two connections of flow ${publicName(this.id)} differ: connection ${leg.index} at byte ${offset}, ${this.delivered} bytes were delivered`,
+      `the two connections of flow ${publicName(this.id)} differ: connection ${leg.index} at byte ${offset}, ${this.inbound.delivered} bytes were delivered`,
     );
     this.#dispatch('diverged', leg.index, error);
   }
@@ -586,6 +559,7 @@ export class Flow implements LegOwner {
   }
 
   #deadlinePassed(): void {
+    this.#leaving = this.#isUnused;
     const error = new RepnetError('ERR_REPNET_LEG_DEADLINE', `no connection within ${this.settings.legDeadline} ms`);
     for (const index of [0, 1] as const) {
       if (this.status[index] !== 'pending' || this.state === 'ENDED') continue;
@@ -594,25 +568,17 @@ export class Flow implements LegOwner {
     }
   }
 
-  /** Applies the limits for numbers of bytes: archiveCap, maxBytes and lagCap. */
   #checkLimits(): void {
-    if (this.outbound.archivedBytes > this.settings.archiveCap) {
-      const pending = this.status[0] === 'pending' ? 0 : this.status[1] === 'pending' ? 1 : undefined;
-      if (pending !== undefined) {
-        const error = new RepnetError('ERR_REPNET_ARCHIVE_FULL', `more than ${this.settings.archiveCap} bytes wait for a connection`);
-        this.#dispatch('archive_over_threshold', pending, this.#held ?? error);
-      }
-    }
-    if (this.state !== 'DUP_CONN') return;
-    if (this.role === 'client' && this.activity - this.#before > this.settings.maxBytes) {
-      this.#dispatch('bytes_over_limit', behind(this));
-    }
-    // A server never chooses between the connections.
-    // The server's application has to wait until the slower connection has progressed or the client has given it up.
-    if (this.role === 'server') return;
-    for (const leg of this.legs) {
-      if (leg && lagOf(this, leg) > this.settings.lagCap) this.#dispatch('lag_over_cap', leg.index);
-    }
+    if (this.archivedBytes > this.settings.archiveCap && this.messages.secondLegs?.isReplacing) this.outbound.freeArchive();
+    checkLimits(this, (event, index, error) => this.#dispatch(event, index, error && (this.#held ?? error)));
+  }
+
+  get archivedBytes(): number {
+    return this.outbound.archivedBytes;
+  }
+
+  get messageBytes(): number {
+    return this.messages.bytes;
   }
 
   #maybeClosed(): void {

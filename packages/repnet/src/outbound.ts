@@ -40,6 +40,21 @@ export class Outbound {
     this.#archive = new Archive();
   }
 
+  /** Whether all written bytes are kept since some position. */
+  get isKeeping(): boolean {
+    return this.#archive !== undefined;
+  }
+
+  /** Calls `change`, which may free the kept bytes or start to keep new ones. The bytes that are kept now stay. */
+  keepDuring(change: () => void): void {
+    const kept = this.#archive;
+    this.#archive = undefined;
+    change();
+    if (!kept) return;
+    this.freeArchive();
+    this.#archive = kept;
+  }
+
   freeArchive(): void {
     this.#archive?.free();
     this.#archive = undefined;

@@ -41,8 +41,16 @@ export class Rejoiner implements HelloOutcome {
   readonly #context = new AsyncResource('RepnetRejoiner');
   #message = 0;
   #pause = 0;
+  /** Positions of both directions in the last hello. */
+  #sent = 0;
+  #received = 0;
   #notBefore = 0;
+  #newest: Leg | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Connection that replaces a slower one, until the server has answered. It is no part of the flow yet. */
+  #replacement: Leg | undefined;
+  /** Connections that were opened as replacements, and are no part of the flow. */
+  readonly #outside = new WeakSet<Leg>();
   #later: NodeJS.Timeout | undefined;
 
   constructor(flow: Flow, options: RejoinOptions) {
@@ -56,14 +64,32 @@ export class Rejoiner implements HelloOutcome {
   }
 
   /** Called when a connection could not rejoin, or was too slow from its start. The next connection has to wait. */
-  wasUseless(): void {
+  #wasUseless(): void {
     this.#notBefore = performance.now() + this.#pause;
     this.#pause = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pause));
   }
 
-  /** Opens the connection with this index, unless the pause has not ended or the budget is used up. */
+  get isReplacing(): boolean {
+    return this.#replacement !== undefined;
+  }
+
   start(index: 0 | 1): void {
-    const { connection, budget, limits, deadline } = this.#options;
+    this.#try((leg) => this.#flow.messages.expectRejoin(leg, this.#message), index);
+  }
+
+  replace(index: 0 | 1): void {
+    this.#try((leg) => {
+      this.#wasUseless();
+      this.#replacement = leg;
+      this.#outside.add(leg);
+      this.#flow.outbound.startArchive();
+    }, index);
+  }
+
+  /** Opens the connection with this index, unless the pause has not ended or the budget is used up. */
+  #try(opened: (leg: Leg) => void, index: 0 | 1): void {
+    if (this.#replacement) return;
+    const { budget, limits } = this.#options;
     const early = this.#notBefore - performance.now();
     if (early > 0) {
       // The flow is checked again after the pause.
@@ -72,16 +98,21 @@ export class Rejoiner implements HelloOutcome {
       return;
     }
     if (budget.ask('repflow', limits) !== 'repflow') return;
-    this.#context.runInAsyncScope(() => this.#open(index, connection, deadline));
+    this.#context.runInAsyncScope(() => this.#open(opened, index));
   }
 
-  #open(index: 0 | 1, connection: RejoinOptions['connection'], deadline: number): void {
+  #open(opened: (leg: Leg) => void, index: 0 | 1): void {
     const flow = this.#flow;
+    const { connection, deadline } = this.#options;
     // No call waits for this connection, so it does not keep the process alive.
     const leg = new Leg(connectStock(connection).unref(), index, flow);
-    flow.expectRejoin(leg);
+    this.#newest = leg;
+    this.#message++;
+    opened(leg);
+    this.#sent = flow.outbound.written;
+    this.#received = flow.inbound.delivered;
     const hello = new ClientHello(leg, flow.id, this);
-    const rejoin = { message: ++this.#message, sent: flow.outbound.written, received: flow.delivered };
+    const rejoin = { message: this.#message, sent: this.#sent, received: this.#received };
     hello.send(leg, { mode: 'repflow', rejoin });
     this.#timer = setTimeout(
       () => this.#fail(leg, new RepnetError('ERR_REPNET_LEG_DEADLINE', `no banner within ${deadline} ms`)),
@@ -91,17 +122,27 @@ export class Rejoiner implements HelloOutcome {
 
   #again(): void {
     this.#later = undefined;
-    if (this.#flow.state !== 'ENDED') this.#flow.watch();
+    if (this.#flow.state !== 'ENDED') this.#flow.messages.watch();
   }
 
   accepted(leg: Leg, banner: Banner, rest: Buffer): boolean {
-    clearTimeout(this.#timer);
+    this.#stopTimer(leg);
     if (banner.status !== 'joined' || banner.instanceId !== this.#options.instanceId()) {
       this.#fail(leg, new RepnetError('ERR_REPNET_HELLO', 'the connection reached another server than the flow'));
       return true;
     }
+    let carriesAlone = false;
+    if (leg === this.#replacement) {
+      this.#replacement = undefined;
+      if (!this.#flow.takesReplacement(this.#sent, this.#received)) {
+        this.#fail(leg, new RepnetError('ERR_REPNET_HELLO', 'the flow was not idle any more'));
+        return true;
+      }
+      this.#outside.delete(leg);
+      carriesAlone = this.#flow.legReplaced(leg, this.#message);
+    }
     leg.socket.ref();
-    this.#flow.legEstablished(leg);
+    if (!carriesAlone) this.#flow.legEstablished(leg);
     return rest.length > 0 ? leg.owner.legData(leg, rest) : true;
   }
 
@@ -110,13 +151,25 @@ export class Rejoiner implements HelloOutcome {
   }
 
   closed(leg: Leg): void {
-    clearTimeout(this.#timer);
-    this.#flow.legClosed(leg);
+    this.#stopTimer(leg);
+    if (!this.#outside.has(leg)) this.#flow.legClosed(leg);
+  }
+
+  /** Stops the deadline of this connection, but not of a newer one. */
+  #stopTimer(leg: Leg): void {
+    if (leg === this.#newest) clearTimeout(this.#timer);
   }
 
   #fail(leg: Leg, error: Error): void {
-    clearTimeout(this.#timer);
-    this.wasUseless();
-    this.#flow.legUnusable(leg.index, error, 'refused');
+    this.#stopTimer(leg);
+    if (!this.#outside.has(leg)) {
+      this.#wasUseless();
+      this.#flow.legUnusable(leg.index, error, 'refused');
+      return;
+    }
+    this.#replacement = undefined;
+    leg.reset();
+    this.#flow.replacementFailed();
+    this.#again();
   }
 }

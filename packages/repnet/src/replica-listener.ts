@@ -263,12 +263,12 @@ export class ReplicaListener {
    */
   #rejoin(preamble: Preamble, rejoin: Rejoin, leg: Leg, rest: Buffer): void {
     const flow = this.#table.live(preamble.flowId);
-    if (!flow || this.#closing || !this.#isFrom(flow, leg) || !flow.standsAt(leg.index, rejoin)) {
+    if (!flow || this.#closing || !this.#isFrom(flow, leg) || !flow.messages.standsAt(leg.index, rejoin)) {
       this.#hangUp(leg, this.#banner(preamble, 'busy'));
       return;
     }
     leg.send([this.#banner(preamble, 'joined')]);
-    flow.legRejoined(leg, rejoin);
+    flow.messages.legRejoined(leg, rejoin);
     if (rest.length > 0) leg.owner.legData(leg, rest);
   }
 

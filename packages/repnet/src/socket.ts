@@ -212,17 +212,24 @@ export class ReplicatedSocket extends stream.Duplex implements FlowHost {
 
   flowEnded(error: Error | undefined): void {
     if (!error || this.destroyed) return;
-    if (!this.#opened && !this.#flow?.outbound.exposed && this.#dialer?.fallBack()) return;
-    this.destroy(this.#isPhantom(error) ? undefined : error);
+    if (!this.#opened && !this.#flow?.outbound.exposed && this.#fallBack()) return;
+    this.destroy(this.#wasLeft(error) ? undefined : error);
+  }
+
+  #fallBack(): boolean {
+    const flow = this.#flow;
+    if (!this.#dialer?.fallBack()) return false;
+    if (flow) flow.host = undefined;
+    return true;
   }
 
   /**
-   * Returns whether a server's flow has ended on the replica port before the client has sent a byte.
-   * The client may have left this port, and may use a connection to port N instead. A failed write is always reported.
+   * Returns whether the client of a server's flow has left the replica port before its first byte.
+   * Such a client has sent a FIN, and may use a connection to port N instead. A failed write is always reported.
    */
-  #isPhantom({ code }: NodeJS.ErrnoException): boolean {
+  #wasLeft({ code }: NodeJS.ErrnoException): boolean {
     const flow = this.#flow;
-    if (!this.#accepted || flow?.delivered !== 0 || this.#inFlight) return false;
+    if (!this.#accepted || !flow?.inbound.ended || flow.inbound.delivered !== 0 || this.#inFlight) return false;
     return flow.settings.pairing === 'hello' && code !== 'ERR_REPNET_DIVERGED';
   }
 

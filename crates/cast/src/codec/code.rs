@@ -99,6 +99,10 @@ impl Code {
         if repair.len() < missing as usize {
             return Ok(Recovery::NeedsMore);
         }
+        // The missing symbol of an empty block has no bytes.
+        if block.is_empty() {
+            return Ok(Recovery::Whole);
+        }
         match &self.generator {
             Some(generator) if solves_sooner(self.kernel, self.source_symbols, missing, symbol) => {
                 Ok(self.solve(generator, block, symbol, present, repair))
@@ -205,11 +209,13 @@ impl Code {
     }
 
     /// Checks that a block of `found` bytes has K symbols of `symbol` bytes. The last symbol may be shorter.
+    /// The only symbol of an object without bytes is empty.
     pub(super) fn check_block(&self, found: usize, symbol: usize) -> Result<(), CodecError> {
         check_symbol(symbol)?;
         let most = self.source_symbols as usize * symbol;
         let least = most - symbol + 1;
-        if (least..=most).contains(&found) {
+        let is_empty_object = found == 0 && self.source_symbols == 1;
+        if (least..=most).contains(&found) || is_empty_object {
             Ok(())
         } else {
             Err(CodecError::Block { found, most, least })

@@ -52,6 +52,11 @@ impl Encoder {
         for (esi, bytes) in &*repair {
             self.code.check_repair(*esi, bytes.len(), self.symbol)?;
         }
+        // Every repair symbol is a sum of source symbols. Without bytes, the sum is 0.
+        if block.is_empty() {
+            repair.iter_mut().for_each(|(_, bytes)| bytes.fill(0));
+            return Ok(());
+        }
         let source_symbols = self.code.source_symbols();
         if self.prepared.is_none() {
             // The faster method depends on the number of symbols over all calls.

@@ -23,11 +23,11 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
     let has_port = host
         .rsplit_once(':')
         .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let whole = match has_port {
-        true => host.to_owned(),
-        false => format!("{host}:{PORT}"),
+    let found = match zoned(host) {
+        Some(zoned) => zoned.to_socket_addrs(),
+        None if has_port => host.to_socket_addrs(),
+        None => (host, PORT).to_socket_addrs(),
     };
-    let found = whole.to_socket_addrs();
     let found: Vec<SocketAddr> = found.map_err(|error| unfit(error.to_string()))?.collect();
     let v4 = found.iter().find(|address| address.is_ipv4());
     let address = v4.or(found.first());
@@ -36,6 +36,18 @@ pub(super) fn resolve(host: &str) -> Result<SocketAddr, Failed> {
         0 => Err(unfit("no program can listen at port 0".to_owned())),
         _ => Ok(*address),
     }
+}
+
+/// Splits an IPv6 address with a zone in brackets, such as `[fe80::1%eth0]:7413`. The zone is an interface.
+/// The standard library does not read zones in brackets. Returns `None` for all other texts.
+fn zoned(text: &str) -> Option<(&str, u16)> {
+    let (inside, after) = text.strip_prefix('[')?.split_once(']')?;
+    let port = match after.strip_prefix(':') {
+        Some(port) => port.parse().ok()?,
+        None if after.is_empty() => PORT,
+        None => return None,
+    };
+    inside.contains('%').then_some((inside, port))
 }
 
 /// Returns the addresses of several hosts. An address that occurs twice is an error.
@@ -60,6 +72,9 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
         .and_then(|rest| rest.strip_suffix(']'));
     if let Ok(address) = bare.unwrap_or(text).parse::<IpAddr>() {
         return Ok(SocketAddr::new(address, PORT));
+    }
+    if let Some(address) = zoned(text).and_then(|zoned| zoned.to_socket_addrs().ok()?.next()) {
+        return Ok(address);
     }
     if let Ok(port) = text.parse::<u16>() {
         return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
@@ -113,5 +128,28 @@ mod tests {
         assert_eq!(listen("9").expect("a port").to_string(), "127.0.0.1:9");
         assert_eq!(listen("::").expect("an address").to_string(), "[::]:7413");
         assert!(listen("host").is_err());
+    }
+
+    #[test]
+    fn a_zone_may_stand_in_brackets() {
+        assert_eq!(zoned("[fe80::1%eth0]:9"), Some(("fe80::1%eth0", 9)));
+        assert_eq!(zoned("[fe80::1%eth0]"), Some(("fe80::1%eth0", PORT)));
+        for other in [
+            "[fe80::1]:9",
+            "fe80::1%eth0",
+            "[fe80::1%eth0]9",
+            "[fe80::1%eth0]:x",
+        ] {
+            assert_eq!(zoned(other), None, "{other}");
+        }
+        // The loopback interface has the number 1 in each network namespace.
+        for text in ["[fe80::1%lo]:9", "[fe80::1%1]:9"] {
+            let address = resolve(text).expect("an address");
+            assert_eq!(address, listen(text).expect("an address"));
+            let SocketAddr::V6(address) = address else {
+                panic!("{address}");
+            };
+            assert_eq!((address.scope_id(), address.port()), (1, 9));
+        }
     }
 }

@@ -122,15 +122,32 @@ pub enum CommandEvent<'a> {
         /// Address of the other end.
         peer: SocketAddr,
     },
+    /// The offer waits at a receiver.
+    Waiting {
+        /// Address of the receiver.
+        peer: SocketAddr,
+        /// Reason of the wait.
+        why: &'a str,
+    },
     /// The other end has failed. The transfer goes on without it.
     Left {
         /// Address of the other end.
         peer: SocketAddr,
+        /// Category of the reason: [`Code::name`](crate::transfer::Code::name).
+        code: &'a str,
         /// Reason of the failure.
         why: &'a str,
     },
     /// Progress of a transfer.
-    Progress(Moment),
+    Progress {
+        /// Address of the sender. Only a receiver has this value.
+        peer: Option<SocketAddr>,
+        /// Path of the destination. Only a receiver has this value, after the name has arrived.
+        what: Option<&'a str>,
+        /// Numbers of the progress.
+        #[serde(flatten)]
+        moment: Moment,
+    },
     /// A transfer has ended, and all data is verified.
     Done {
         /// At a sender: path of the data. At a receiver: path of the destination.
@@ -144,6 +161,12 @@ pub enum CommandEvent<'a> {
     },
     /// A transfer has failed. The command goes on.
     Failed {
+        /// Address of the sender.
+        peer: SocketAddr,
+        /// Path of the destination, if the name has arrived.
+        what: Option<&'a str>,
+        /// Category of the reason: [`Code::name`](crate::transfer::Code::name).
+        code: &'a str,
         /// Reason of the failure.
         why: &'a str,
     },
@@ -200,12 +223,32 @@ impl Moment {
             slowest: progress.slowest,
         }
     }
+
+    /// Returns the progress of several transfers together, at a receiver.
+    pub(super) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let none = Self::of(&Progress::default(), 0.0);
+        let none = Self {
+            total: Some(0),
+            ..none
+        };
+        all.fold(none, |sum, one| Self {
+            total: sum.total.zip(one.total).map(|(sum, one)| sum + one),
+            verified: sum.verified + one.verified,
+            kept: sum.kept + one.kept,
+            seconds: sum.seconds.max(one.seconds),
+            rate: sum.rate + one.rate,
+            receivers: 1,
+            ..sum
+        })
+    }
 }
 
 /// Reports the events of a transfer. It measures the time since the first remote end has joined.
 pub(super) struct Watch {
     since: Instant,
     has_begun: bool,
+    /// Address of the sender. `None` if this end does not receive from a single sender.
+    sender: Option<SocketAddr>,
 }
 
 impl Watch {
@@ -213,6 +256,15 @@ impl Watch {
         Self {
             since: Instant::now(),
             has_begun: false,
+            sender: None,
+        }
+    }
+
+    /// Begins to report a transfer from one sender.
+    pub(super) fn of(sender: SocketAddr) -> Self {
+        Self {
+            sender: Some(sender),
+            ..Self::begin()
         }
     }
 
@@ -221,32 +273,45 @@ impl Watch {
         Moment::of(progress, self.since.elapsed().as_secs_f64())
     }
 
-    pub(super) fn notify(&mut self, event: &Event, notify: &mut dyn FnMut(CommandEvent<'_>)) {
+    /// Reports an event. `what` is the path of the destination, if it is known.
+    pub(super) fn notify(
+        &mut self,
+        event: &Event,
+        what: Option<&str>,
+        notify: &mut dyn FnMut(CommandEvent<'_>),
+    ) {
+        let mut note = |text: String| notify(CommandEvent::Note { text: &text });
         match event {
-            Event::Progress(progress) => notify(CommandEvent::Progress(self.moment(progress))),
+            Event::Progress(progress) => notify(CommandEvent::Progress {
+                peer: self.sender,
+                what,
+                moment: self.moment(progress),
+            }),
             Event::Joined(peer) => {
                 if !self.has_begun {
                     // The time begins when the first remote end joins.
                     // So the rate does not include the wait for this end.
-                    *self = Self {
-                        has_begun: true,
-                        ..Self::begin()
-                    };
+                    self.has_begun = true;
+                    self.since = Instant::now();
                 }
                 notify(CommandEvent::Joined { peer: *peer });
             }
-            Event::Left(peer, why) => notify(CommandEvent::Left { peer: *peer, why }),
-            Event::Restarted(peer) => {
-                let text = format!("{peer}: its process has restarted; the transfer goes on");
-                notify(CommandEvent::Note { text: &text });
-            }
-            Event::Deaf(peer) => {
-                let text = format!(
-                    "{peer}: does not hear the group, and gets a separate copy (missing `recv --group` there, \
-                     or --ttl here?)"
-                );
-                notify(CommandEvent::Note { text: &text });
-            }
+            Event::Waiting(peer, why) => notify(CommandEvent::Waiting { peer: *peer, why }),
+            Event::Left { peer, code, why } => notify(CommandEvent::Left {
+                peer: *peer,
+                code: code.name(),
+                why,
+            }),
+            Event::Restarted(peer) => note(format!(
+                "{peer}: its process has restarted; the transfer goes on"
+            )),
+            Event::Moved(old, new) => note(format!(
+                "{old}: has the address {new} now; the transfer goes on"
+            )),
+            Event::Deaf(peer) => note(format!(
+                "{peer}: does not hear the group, and gets a separate copy (missing `recv --group` there, or \
+                 --ttl here?)"
+            )),
         }
     }
 }

@@ -51,11 +51,12 @@ pub(super) fn execute(
         &endpoint,
         root,
         &replicas,
-        into.sink(),
+        &mut *into,
         stop,
-        &mut |event: Event| watch.notify(&event, notify),
+        &mut |event: Event| watch.notify(&event, None, notify),
     )?;
-    let what = Escaped(&arguments.output).to_string();
+    let path = into.destination();
+    let what = Escaped(path.as_ref().unwrap_or(&arguments.output)).to_string();
     notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),

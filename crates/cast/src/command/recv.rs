@@ -1,12 +1,13 @@
 //! Command `tailcut cast recv`.
 
 use super::address;
-use super::common::{Access, CommandEvent, Failed, Watch, is_pipe};
+use super::common::{Access, CommandEvent, Failed, Moment, Watch, is_pipe};
 use super::multicast::{self, Interface};
 use super::output::Output;
 use crate::files::{Escaped, FileSink, Keep, Sink, SinkOptions, StreamSink};
-use crate::transfer::{Error, Event, Listener, Offered};
+use crate::transfer::{AT_ONCE, Arriving, Error, Event, Happened, Listener, Offered, Taken};
 use clap::Args;
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -33,6 +34,9 @@ pub struct Recv {
     /// End after one transfer
     #[arg(long)]
     once: bool,
+    /// Largest number of transfers that run at the same time, 8 unless given; further senders wait
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), conflicts_with = "once")]
+    parallel: Option<u8>,
     #[command(flatten)]
     into: Into,
     #[command(flatten)]
@@ -65,11 +69,11 @@ impl Into {
         &self,
         path: &std::path::Path,
         stop: &'a AtomicBool,
-    ) -> Result<ReceiveSink<'a>, Error> {
+    ) -> Result<Box<dyn Sink + 'a>, Error> {
         let max_size = self.max_size.unwrap_or(Bytes::MOST).0;
         if is_pipe(path) {
             let sink = StreamSink::new(Output::new(stop), AHEAD, max_size);
-            return Ok(ReceiveSink::Pipe(sink));
+            return Ok(Box::new(sink));
         }
         let options = SinkOptions {
             name: None,
@@ -81,22 +85,7 @@ impl Into {
                 xattrs: self.xattrs,
             },
         };
-        Ok(ReceiveSink::Directory(FileSink::new(path, options)?))
-    }
-}
-
-/// Destination of the data.
-pub(super) enum ReceiveSink<'a> {
-    Directory(FileSink),
-    Pipe(StreamSink<Output<'a>>),
-}
-
-impl ReceiveSink<'_> {
-    pub(super) fn sink(&mut self) -> &mut dyn Sink {
-        match self {
-            Self::Directory(sink) => sink,
-            Self::Pipe(sink) => sink,
-        }
+        Ok(Box::new(FileSink::new(path, options)?))
     }
 }
 
@@ -112,6 +101,10 @@ pub(super) fn execute(
             "--json: standard output is used for the received data; allowed: DIR instead of -";
         return Err(Failed::usage(words.to_owned()));
     }
+    if is_pipe && arguments.parallel.is_some() {
+        let words = "--parallel: standard output takes one transfer; allowed: DIR instead of -";
+        return Err(Failed::usage(words.to_owned()));
+    }
     // A missing directory is reported here, before a sender connects.
     arguments.into.open(&arguments.path, stop)?;
     let endpoint = arguments.access.open(arguments.listen)?;
@@ -120,47 +113,146 @@ pub(super) fn execute(
         multicast::join(&endpoint, group, arguments.interface.number()?)?;
     }
     notify(CommandEvent::Listening { at });
-    let mut listener = Listener::new(&endpoint, stop);
+    let listener = Listener::new(&endpoint, stop);
+    match arguments.once || is_pipe {
+        true => receive_one(arguments, listener, stop, notify),
+        false => receive_all(arguments, listener, (stop, is_json), notify),
+    }
+}
+
+/// Receives one transfer, and then ends.
+fn receive_one<'a>(
+    arguments: &Recv,
+    mut listener: Listener<'a>,
+    stop: &'a AtomicBool,
+    notify: &mut dyn FnMut(CommandEvent<'_>),
+) -> Result<(), Failed> {
+    let offered = listener.accept()?;
+    let sink = match arguments.into.open(&arguments.path, stop) {
+        Ok(sink) => sink,
+        Err(error) => {
+            listener.refuse(&offered, &error);
+            listener.farewell();
+            return Err(error.into());
+        }
+    };
+    let mut watch = Watch::of(offered.from);
+    let (arriving, result) = listener.receive_with(offered, sink, &mut |arriving, event| {
+        let what = shown(arriving);
+        watch.notify(&event, what.as_deref(), notify);
+    })?;
+    done(arguments, &arriving, &result?, &watch, notify);
+    Ok(())
+}
+
+/// Receives transfers until the user interrupts the command. Several transfers run at the same time.
+fn receive_all<'a>(
+    arguments: &Recv,
+    listener: Listener<'a>,
+    (stop, is_json): (&'a AtomicBool, bool),
+    notify: &mut dyn FnMut(CommandEvent<'_>),
+) -> Result<(), Failed> {
+    let mut listener = listener.at_once(arguments.parallel.map_or(AT_ONCE, usize::from));
+    let mut watches: HashMap<Offered, Watched> = HashMap::new();
     loop {
-        let offered = listener.accept()?;
-        let result = receive(arguments, &mut listener, &offered, stop, notify);
-        match result {
-            Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
-            Err(Error::Closed) => return Err(Error::Closed.into()),
-            result if arguments.once || is_pipe => return Ok(result?),
-            Ok(()) => {}
-            Err(error) => {
-                let why = error.to_string();
-                notify(CommandEvent::Failed { why: &why });
+        let happened = listener.next(&mut |arriving, event| {
+            let Some(watched) = watches.get_mut(&arriving.offered) else {
+                return;
+            };
+            match event {
+                // A terminal shows one line for all transfers.
+                Event::Progress(progress) if !is_json => {
+                    watched.moment = Some(watched.watch.moment(&progress));
+                    let all = watches.values().filter_map(|one| one.moment);
+                    notify(CommandEvent::Progress {
+                        peer: None,
+                        what: None,
+                        moment: Moment::sum(all),
+                    });
+                }
+                event => {
+                    let what = shown(arriving);
+                    watched.watch.notify(&event, what.as_deref(), notify);
+                }
+            }
+        })?;
+        match happened {
+            Happened::Offered(offered) => match arguments.into.open(&arguments.path, stop) {
+                Ok(sink) => {
+                    watches.insert(offered, Watched::of(&offered));
+                    listener.begin(offered, sink)?;
+                }
+                Err(error) => {
+                    listener.refuse(&offered, &error);
+                    failed(offered.from, None, &error, notify);
+                }
+            },
+            Happened::Ended(arriving, result) => {
+                let watched = watches.remove(&arriving.offered);
+                match (result, watched) {
+                    (Ok(taken), Some(watched)) => {
+                        done(arguments, &arriving, &taken, &watched.watch, notify);
+                    }
+                    (Ok(_), None) => {}
+                    (Err(error), _) => {
+                        let what = shown(&arriving);
+                        failed(arriving.offered.from, what.as_deref(), &error, notify);
+                    }
+                }
             }
         }
     }
 }
 
-fn receive(
-    arguments: &Recv,
-    listener: &mut Listener<'_>,
-    offered: &Offered,
-    stop: &AtomicBool,
-    notify: &mut dyn FnMut(CommandEvent<'_>),
-) -> Result<(), Error> {
-    let mut place = match arguments.into.open(&arguments.path, stop) {
-        Ok(place) => place,
-        Err(error) => {
-            listener.refuse(offered, &error);
-            return Err(error);
+/// Progress of one of several transfers.
+struct Watched {
+    watch: Watch,
+    moment: Option<Moment>,
+}
+
+impl Watched {
+    fn of(offered: &Offered) -> Self {
+        Self {
+            watch: Watch::of(offered.from),
+            moment: None,
         }
-    };
-    let mut watch = Watch::begin();
-    let taken = listener.receive(*offered, place.sink(), &mut |event: Event| {
-        watch.notify(&event, notify)
-    })?;
-    let what = Escaped(&arguments.path).to_string();
+    }
+}
+
+/// Returns the path of the destination, if it is known.
+fn shown(arriving: &Arriving) -> Option<String> {
+    let path = arriving.destination.as_ref();
+    path.map(|path| Escaped(path).to_string())
+}
+
+fn done(
+    arguments: &Recv,
+    arriving: &Arriving,
+    taken: &Taken,
+    watch: &Watch,
+    notify: &mut dyn FnMut(CommandEvent<'_>),
+) {
+    let path = arriving.destination.as_ref();
+    let what = Escaped(path.unwrap_or(&arguments.path)).to_string();
     notify(CommandEvent::Done {
         what: &what,
         root: Some(taken.root.to_string()),
-        peers: &[offered.from],
+        peers: &[arriving.offered.from],
         progress: watch.moment(&taken.progress),
     });
-    Ok(())
+}
+
+fn failed(
+    peer: SocketAddr,
+    what: Option<&str>,
+    error: &Error,
+    notify: &mut dyn FnMut(CommandEvent<'_>),
+) {
+    let why = error.to_string();
+    notify(CommandEvent::Failed {
+        peer,
+        what,
+        code: error.code().name(),
+        why: &why,
+    });
 }

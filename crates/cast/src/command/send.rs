@@ -37,9 +37,13 @@ pub struct Send {
     /// List what would be sent, and send nothing
     #[arg(long)]
     dry_run: bool,
-    /// Drop a receiver if the others have waited for it this long; unless given, they wait without a limit
+    /// Drop a receiver if the others have waited for it during more than half of this time; unless given, they wait
+    /// without a limit
     #[arg(long, value_name = "TIME", value_parser = time)]
     drop_after: Option<Duration>,
+    /// Give up if the transfer has not ended after this time; unless given, there is no limit
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<Duration>,
     /// Send one copy to all receivers together, by this multicast group, such as 239.1.2.3 or ff05::1234
     /// (`recv --group` there); receivers that do not hear it get separate copies
     #[arg(long, value_name = "ADDRESS", value_parser = multicast::group)]
@@ -127,13 +131,14 @@ pub(super) fn execute(
     };
     let options = SendOptions {
         drop_after: arguments.drop_after,
+        timeout: arguments.timeout,
         group: arguments.group,
     };
     let mut watch = Watch::begin();
     let mut on_event = |event: Event| match event {
         // If there is only one receiver, the error of the command already reports its failure.
-        Event::Left(..) if to.len() == 1 => {}
-        event => watch.notify(&event, notify),
+        Event::Left { .. } if to.len() == 1 => {}
+        event => watch.notify(&event, None, notify),
     };
     let summary = transfer::send(&endpoint, source, &to, options, stop, &mut on_event)?;
     conclude(&arguments.path, summary, &watch, notify)?;

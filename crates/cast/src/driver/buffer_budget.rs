@@ -57,6 +57,9 @@ impl Reservation {
     /// Extends the reservation to `bytes` bytes in total. Returns `false` if the budget has too little memory left.
     pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let more = bytes.saturating_sub(self.bytes);
+        if more == 0 {
+            return true;
+        }
         let all = self.budget.all;
         let with = |held: u64| held.checked_add(more).filter(|sum| *sum <= all);
         // Threads share only this number, and no other memory depends on it. So the order is not important.

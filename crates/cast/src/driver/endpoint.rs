@@ -543,6 +543,15 @@ impl Sending {
         self.progress.read()
     }
 
+    /// Stops sending to the receiver with this index, in the order of the addresses in the call.
+    /// Its state becomes [`Stage::Dropped`](super::Stage::Dropped). The other receivers get the object.
+    /// Has no effect before the first packet is sent.
+    pub fn leave_out(&self, at: usize) {
+        // The result is ignored. If the thread has ended, the transfer has ended too.
+        let _ = self.commands.send(Command::LeaveOut(self.number, at));
+        self.bell.ring();
+    }
+
     /// Stops sending. The receiver discards the symbols that have arrived.
     pub fn cancel(&self) {
         // The result is ignored. If the thread has ended, the transfer has ended too.

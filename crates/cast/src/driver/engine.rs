@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Returns the later of two times: `now`, and the latest time of all earlier calls.
-    fn at(&mut self, now: Time) -> Time {
+    pub(super) fn at(&mut self, now: Time) -> Time {
         // The time stamp of a datagram may be older than the time of the last call.
         // But the time of the transport must not go back.
         self.now = now.max(self.now);

@@ -4,7 +4,7 @@ use super::buffer_budget::{BufferBudget, Reservation};
 use super::outgoing::block_range;
 use crate::codec::{Codes, Present, Recovery};
 use tailcut_transport::scdp::{Attempt, Job, MAX_ESI, Object};
-use tailcut_units::FlowId;
+use tailcut_units::{Duration, FlowId, Time};
 
 /// Number of spare repair symbols that a block may store, beyond one for each missing source symbol.
 /// These spare symbols are needed because K symbols may not be enough to decode.
@@ -14,6 +14,13 @@ const SPARE: u32 = 16;
 /// The unit is the number of symbols that the sender pushes.
 /// The symbols of the first two pulls may arrive before the answer to the token, so they need space too.
 const EARLY: u64 = 4;
+/// Memory that is reserved for an object before its symbols arrive, in bytes.
+const FIRST: u64 = 64 << 10;
+/// Ratio of the reserved memory to the bytes that have arrived.
+/// The kernel provides memory in pages of 4 KiB, so a symbol may take several times its own size.
+const SPREAD: u64 = 4;
+/// Age at which an object is old enough to be compared with others. The rate of a younger object says little.
+const SETTLED: Duration = Duration::from_ms(2_000);
 
 /// State of a block of an object that is being received.
 #[derive(Debug)]
@@ -42,7 +49,12 @@ type Early = (u32, u32, Box<[u8]>);
 #[derive(Debug)]
 pub(super) struct Inbound {
     layout: Object,
+    /// Reserved memory. It grows with the bytes that arrive, up to the size of the object.
     reservation: Reservation,
+    /// Number of bytes of symbols that have arrived.
+    arrived: u64,
+    /// Time at which the object was offered.
+    since: Time,
     /// Symbols that arrived before memory for the whole object was allocated. `None` after the allocation.
     early: Option<Vec<Early>>,
     bytes: Vec<u8>,
@@ -91,21 +103,35 @@ impl DecodeJob {
     }
 }
 
+/// Returns the memory to reserve for an object of `length` bytes after `arrived` bytes of symbols.
+fn needed(arrived: u64, length: u64) -> u64 {
+    FIRST
+        .saturating_add(arrived.saturating_mul(SPREAD))
+        .min(length)
+}
+
 impl Inbound {
-    /// Reserves memory for an object.
-    /// If `early` is `None`, the sender's address is validated, and memory for the whole object is reserved.
+    /// Reserves memory for the first symbols of an object.
+    /// If `early` is `None`, the sender's address is validated. The reservation then grows with the symbols.
     /// Otherwise `early` is the number of symbols that the sender pushes.
     /// In this case, memory for a small multiple of this number is reserved.
     /// Returns `None` if `budget` has too little memory left, or if this machine cannot address the whole object.
-    pub(super) fn new(layout: Object, early: Option<u32>, budget: &BufferBudget) -> Option<Self> {
+    pub(super) fn new(
+        now: Time,
+        layout: Object,
+        early: Option<u32>,
+        budget: &BufferBudget,
+    ) -> Option<Self> {
         let length = usize::try_from(layout.length()).ok()?;
         let most = |pushed| EARLY * u64::from(pushed) * u64::from(layout.symbol());
-        // The early symbols of a short object need as much memory as the object.
-        // So the memory for the whole object is reserved now.
+        // The early symbols of a short object need as much memory as the object. So the object is not limited.
         let early = early.map(most).filter(|bytes| *bytes < layout.length());
+        let first = early.unwrap_or(needed(0, layout.length()));
         let mut inbound = Self {
             layout,
-            reservation: budget.take(layout.length(), early.unwrap_or(layout.length()))?,
+            reservation: budget.take(layout.length(), first)?,
+            arrived: 0,
+            since: now,
             early: early.map(|_| Vec::new()),
             bytes: Vec::new(),
             blocks: Vec::new(),
@@ -123,7 +149,7 @@ impl Inbound {
         self.blocks = blocks.map(|_| Block::Untouched).collect();
     }
 
-    /// Allocates memory for all bytes of the object, after the sender's address is validated.
+    /// Prepares the buffer for all bytes of the object, after the sender's address is validated.
     /// Returns `false` if there is too little memory.
     pub(super) fn prove(&mut self) -> bool {
         let Some(early) = self.early.take() else {
@@ -133,7 +159,8 @@ impl Inbound {
             return false;
         };
         // If the memory is not available, the early symbols are lost. The caller then ends the session.
-        if !self.reservation.grow(self.layout.length()) {
+        let arrived = early.iter().map(|(_, _, payload)| payload.len()).sum();
+        if !self.reserve(arrived) {
             return false;
         }
         self.make_room(length);
@@ -141,6 +168,32 @@ impl Inbound {
             self.put(block, esi, &payload);
         }
         true
+    }
+
+    /// Reserves memory for `bytes` bytes of symbols that have arrived. Returns `false` if there is too little memory.
+    pub(super) fn reserve(&mut self, bytes: usize) -> bool {
+        // The buffer of early symbols is already reserved. `put` limits their number.
+        if self.early.is_some() {
+            return true;
+        }
+        let arrived = self.arrived.saturating_add(bytes as u64);
+        let has_room = self.reservation.grow(needed(arrived, self.layout.length()));
+        if has_room {
+            self.arrived = arrived;
+        }
+        has_room
+    }
+
+    /// Reserves memory for the whole object. Returns `false` if there is too little memory.
+    pub(super) fn reserve_all(&mut self) -> bool {
+        self.reservation.grow(self.layout.length())
+    }
+
+    /// Returns the average rate of the object in bytes per second, or `None` if the object is too young.
+    pub(super) fn rate(&self, now: Time) -> Option<u64> {
+        let age = now.since(self.since);
+        let ms = age.as_ns() / 1_000_000;
+        (age >= SETTLED).then(|| self.arrived.saturating_mul(1_000) / ms.max(1))
     }
 
     /// Reserves memory for the symbols of a further sender that pushes `pushed` symbols.
@@ -198,7 +251,7 @@ impl Inbound {
         };
         if esi >= k {
             let known = open.repair.iter().any(|(other, _)| *other == esi);
-            // The reservation does not include repair symbols, so their number is limited here.
+            // The reservation is not larger than the object, so the number of repair symbols is limited here.
             // A few spare symbols are useful, because K symbols may not be enough to decode.
             if !known && (open.repair.len() as u32) < open.present.missing() + SPARE {
                 open.repair.push((esi, payload.into()));

@@ -6,6 +6,7 @@ use super::table::Table;
 use crate::seal::Tokens;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
+use tailcut_transport::scdp::Limits;
 use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Protocol, Time};
 
 /// Smallest flow number of objects from several senders. Received objects from one sender have smaller numbers.
@@ -33,7 +34,8 @@ pub(super) struct Session {
     pub(super) connections: Vec<(u16, HostId)>,
     /// Whether the address of at least one sender is validated.
     pub(super) is_proven: bool,
-    /// Address whose session count includes this session. `None`: the session has ended.
+    /// Address whose session count includes this session as soon as the session is validated.
+    /// So sessions with a forged address never count. `None`: the session has ended.
     pub(super) counted: Option<IpAddr>,
     /// Whether the complete object waits for the proof that its sender has the key.
     pub(super) waits: bool,
@@ -208,7 +210,7 @@ impl IncomingSessions {
     /// Adds a session.
     pub(super) fn open(&mut self, id: u64, session: Session) {
         self.half_open += u32::from(!session.is_proven);
-        if let Some(address) = session.counted {
+        if let (Some(address), true) = (session.counted, session.is_proven) {
             self.active += 1;
             self.enter(address);
         }
@@ -223,8 +225,20 @@ impl IncomingSessions {
             return false;
         };
         let is_new = !std::mem::replace(&mut session.is_proven, true);
+        if let (Some(address), true) = (session.counted, is_new) {
+            self.active += 1;
+            self.enter(address);
+        }
         self.half_open -= u32::from(is_new);
         is_new
+    }
+
+    /// Returns whether more sessions are active than the limits allow, in all or of the address of a session.
+    pub(super) fn is_over_limit(&self, id: u64, limits: &Limits) -> bool {
+        let session = self.sessions.get(&id);
+        let address = session.and_then(|session| session.counted);
+        self.active > limits.sessions
+            || address.is_some_and(|address| self.of(address) > limits.sessions_of_peer)
     }
 
     /// Removes a session from the counts. Its object has arrived, or the transfer was given up.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tailcut_transport::scdp::Object;
 use tailcut_transport::{Share, Stragglers};
-use tailcut_units::{FiveTuple, HostId, Time};
+use tailcut_units::{Duration, FiveTuple, HostId, Time};
 
 /// Largest number of encoders that are kept for one object.
 /// There is one encoder for each block, and it may contain a copy of the block.
@@ -162,6 +162,14 @@ impl Outbound {
             .position(|other| *other == connection)
         {
             self.task.progress.count(at, settled, lost);
+        }
+    }
+
+    /// Stores the time for which other receivers have waited for the receiver on `connection`.
+    pub(super) fn hold(&self, connection: HostId, held: Duration) {
+        let mut all = self.connections.iter();
+        if let Some(at) = all.position(|other| *other == connection) {
+            self.task.progress.hold(at, held);
         }
     }
 

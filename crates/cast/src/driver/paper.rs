@@ -151,7 +151,8 @@ impl Engine {
         let is_full = self.incoming_sessions.of(from.ip()) >= self.config.limits.sessions_of_peer;
         // Paper mode does not validate addresses. So the memory for the whole object is allocated now.
         let inbound =
-            Inbound::new(layout, None, &self.incoming_sessions.budget).filter(|_| !is_full);
+            Inbound::new(now, layout, None, &self.incoming_sessions.budget).filter(|_| !is_full);
+        let inbound = inbound.and_then(|mut inbound| inbound.reserve_all().then_some(inbound));
         let Some(mut inbound) = inbound else {
             self.counts.no_room += 1;
             return;

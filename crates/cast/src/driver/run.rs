@@ -99,6 +99,8 @@ pub(super) enum Command {
     },
     /// Cancel a transfer.
     Cancel(u64),
+    /// Stop sending an object to the receiver with this index.
+    LeaveOut(u64, usize),
     /// Return the values of the counters.
     Count(Arc<Mailbox<Counts>>),
     /// Join a multicast group at an interface, or leave it.
@@ -217,7 +219,10 @@ impl Thread {
                 Command::Send { outcome, .. } => outcome.put(Err(failure)),
                 Command::Count(answer) => answer.close(),
                 Command::Member(_, _, _, answer) => answer.close(),
-                Command::Cancel(_) | Command::CheckGroup(..) | Command::Stop => {}
+                Command::Cancel(_)
+                | Command::LeaveOut(..)
+                | Command::CheckGroup(..)
+                | Command::Stop => {}
             }
         }
         self.received.close();
@@ -322,6 +327,11 @@ impl Thread {
             Command::Count(answer) => answer.put(self.driver.engine.counts()),
             Command::CheckGroup(group, listeners) => {
                 self.driver.engine.check_group(group, listeners)
+            }
+            Command::LeaveOut(number, at) => {
+                if let Some(flow) = self.flows.get(&number) {
+                    self.driver.engine.leave_out(now, *flow, at);
+                }
             }
             Command::Cancel(number) => {
                 // The engine reports no event for a cancelled transfer. So its result is set here.

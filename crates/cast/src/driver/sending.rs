@@ -262,6 +262,12 @@ impl Engine {
                 let Some(tuple) = outbound.answers_from(id) else {
                     return;
                 };
+                // A single receiver cannot delay another one.
+                if outbound.connections.len() > 1
+                    && let Some(held) = self.host.held_up_by(&tuple)
+                {
+                    outbound.hold(id, held);
+                }
                 let header = Header::Credit(*pull);
                 self.host
                     .on_segment(now, Segment::new(tuple, flow, 0, header));
@@ -271,6 +277,20 @@ impl Engine {
             }
             Message::ProbeAck { size, .. } => self.on_probe_ack((flow, id), *size),
             _ => {}
+        }
+    }
+
+    /// Stops sending an object to the receiver with index `at`, so that the others need not wait for it.
+    /// Has no effect before the first packet.
+    pub(super) fn leave_out(&mut self, now: Time, flow: FlowId, at: usize) {
+        let now = self.at(now);
+        let outbound = self.outgoing.get(&flow);
+        // Without a tuple, no packet was sent, so no receiver knows the session.
+        let outbound = outbound.filter(|outbound| outbound.tuple.is_some());
+        let id = outbound.and_then(|outbound| outbound.connections.get(at).copied());
+        if let Some(id) = id {
+            self.close(id, Reason::Cancelled);
+            self.on_done(now, flow, id, Stage::Dropped);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::outcome::Failure;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tailcut_units::Duration;
 
 /// State of the transfer to one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub struct Progress {
     pub settled: u32,
     /// Number of symbols that the receiver has reported as lost. `settled` includes them.
     pub lost: u32,
+    /// Time for which the other receivers of the object have waited for this receiver.
+    pub held: Duration,
 }
 
 /// Progress of all receivers of an object. Clones share the data.
@@ -63,6 +66,7 @@ impl SharedProgress {
             stage: Stage::Offered,
             settled: 0,
             lost: 0,
+            held: Duration::ZERO,
         };
         Self(Arc::new(Mutex::new(to.iter().map(progress).collect())))
     }
@@ -98,6 +102,13 @@ impl SharedProgress {
         if let Some(one) = self.lock().get_mut(at) {
             one.settled = settled.max(one.settled);
             one.lost = lost.max(one.lost);
+        }
+    }
+
+    /// Stores the time for which other receivers have waited for the receiver with index `at`.
+    pub(super) fn hold(&self, at: usize, held: Duration) {
+        if let Some(one) = self.lock().get_mut(at) {
+            one.held = held;
         }
     }
 

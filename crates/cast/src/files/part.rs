@@ -21,6 +21,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Number of bytes before the records: magic bytes with version, header of the manifest, random number, checksum.
 pub const RECORDS_BEGIN: u64 = 112;
@@ -31,6 +32,10 @@ const ID: usize = 16;
 const ID_BEGINS: usize = MAGIC.len() + Header::LENGTH;
 /// Number of bytes that the checksum covers.
 const CHECKED: usize = ID_BEGINS + ID;
+/// Largest number of other unfinished transfers that stay under the name of a new transfer.
+/// Without a limit, interrupted senders could fill the disk.
+/// With 0, a sender could remove the data of another one by a transfer of the same name.
+const MOST_EARLIER: usize = 3;
 /// Largest number of attempts to create the folder. An attempt fails if another process removes the empty folder.
 const ATTEMPTS: usize = 100;
 
@@ -101,6 +106,7 @@ impl Part {
             content: header.content,
         };
         part.begin(header, resume)?;
+        part.remove_earlier(MOST_EARLIER)?;
         Ok(part)
     }
 
@@ -209,7 +215,7 @@ impl Part {
             // After the exchange, `Of::Data` names the old directory.
             self.remove_all(Of::Data)?;
         }
-        self.remove_earlier()?;
+        self.remove_earlier(0)?;
         self.remove_rest()
     }
 
@@ -232,9 +238,9 @@ impl Part {
         Ok(())
     }
 
-    /// Removes the files of unfinished transfers of other data under the same name.
-    /// No transfer can finish them any more, because the name is taken.
-    fn remove_earlier(&self) -> Result<(), Error> {
+    /// Removes the files of unfinished transfers of other data under the same name. The newest `keep` of them stay.
+    /// After a transfer of this name has finished, no other one can finish, because the name is taken.
+    fn remove_earlier(&self, keep: usize) -> Result<(), Error> {
         let error = |error: Errno| Error::system("list", &self.shown.join(STATE_FOLDER), error);
         let begin = short(&self.name);
         let mut earlier = Vec::new();
@@ -245,31 +251,40 @@ impl Part {
                 earlier.push(name);
             }
         }
-        for records in earlier {
-            // Another process may use or remove the file at this moment. Then it stays.
-            let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let opened = rustix::fs::openat(&self.folder, &records, flags, Mode::empty());
-            let Ok(mut file) = opened.map(File::from) else {
-                continue;
-            };
-            let lock = FlockOperation::NonBlockingLockExclusive;
-            let mut front = Vec::new();
-            if rustix::fs::flock(&file, lock).is_err()
-                || (&mut file)
-                    .take(RECORDS_BEGIN)
-                    .read_to_end(&mut front)
-                    .is_err()
-            {
-                continue;
-            }
-            let Some((_, id)) = id_of(&front) else {
-                continue;
-            };
+        let mut unused: Vec<_> = earlier
+            .into_iter()
+            .filter_map(|records| self.unused(records))
+            .collect();
+        // The records change with each slab. So this is the order of the last progress, newest first.
+        unused.sort_by_key(|unused| std::cmp::Reverse(unused.changed));
+        for Unused { records, id, .. } in unused.into_iter().skip(keep) {
             self.remove_path(format!("{id}.data").as_bytes(), Of::Data)?;
             self.remove_named(format!("{id}.manifest").as_bytes(), Of::Manifest)?;
             self.remove_named(records.as_bytes(), Of::Slabs)?;
         }
         Ok(())
+    }
+
+    /// Locks the records of an unfinished transfer.
+    /// Returns `None` if another process uses or removes them at this moment, or if they are not valid.
+    fn unused(&self, records: String) -> Option<Unused> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.folder, &records, flags, Mode::empty());
+        let mut file = File::from(opened.ok()?);
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let mut front = Vec::new();
+        (&mut file)
+            .take(RECORDS_BEGIN)
+            .read_to_end(&mut front)
+            .ok()?;
+        let (_, id) = id_of(&front)?;
+        let changed = file.metadata().ok()?.modified().ok()?;
+        Some(Unused {
+            records,
+            id,
+            changed,
+            _lock: file,
+        })
     }
 
     fn named(&self, of: Of) -> Vec<u8> {
@@ -332,6 +347,16 @@ impl Part {
         let removed = std::fs::remove_dir_all(path);
         removed.map_err(|error| self.error("remove", of, error))
     }
+}
+
+/// Unfinished transfer that no process uses.
+struct Unused {
+    records: String,
+    id: String,
+    /// Time of the last progress.
+    changed: SystemTime,
+    /// File with the records. It stays locked until the files are removed.
+    _lock: File,
 }
 
 /// Directory that receives the data.

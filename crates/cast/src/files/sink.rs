@@ -12,6 +12,7 @@ use super::part::{Of, Part, RECORDS_BEGIN};
 use super::pool::Buffer;
 use super::records::{Record, Records};
 use super::spool::{Spool, shown};
+use super::stream_end::StreamEnd;
 use super::there::There;
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use rustix::fs::{Mode, OFlags};
@@ -19,6 +20,11 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Time for which a transfer waits for another one of the same data under the same name.
+/// A sender that starts again after a crash needs this time: its earlier transfer ends only after 12 s of silence.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Options for receiving files.
 #[derive(Clone, Debug)]
@@ -60,6 +66,10 @@ pub struct FileSink {
     next: u32,
     amount: Amount,
     state: State,
+    /// Final path of the data. `None` until the first slab has arrived.
+    destination: Option<PathBuf>,
+    /// Time at which another transfer was first found to use the files.
+    in_use_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -90,6 +100,8 @@ struct Open {
     verified: Verified,
     /// Number of content slabs. `None` until it is known.
     data_slabs: Option<u32>,
+    /// Slabs of a stream that have arrived.
+    stream: StreamEnd,
     /// Number of bytes of a stream that have arrived.
     streamed: u64,
 }
@@ -133,17 +145,9 @@ impl FileSink {
             next: 0,
             amount: Amount::default(),
             state: State::New,
+            destination: None,
+            in_use_since: None,
         })
-    }
-
-    /// Returns the final path of the data, or `None` before the first slab has arrived.
-    /// The data gets this path after all of it is verified.
-    pub fn destination(&self) -> Option<PathBuf> {
-        match &self.state {
-            State::Manifest(open) | State::Contents(open) => Some(open.part.path(Of::Final)),
-            State::There(there) => Some(there.path().to_owned()),
-            State::New | State::Finished => None,
-        }
     }
 
     /// Returns the existing entry with the final name, if it may have the same data. `bytes` is the first slab.
@@ -178,9 +182,16 @@ impl FileSink {
         }
     }
 
+    /// Returns whether the transfer should wait longer for another transfer that uses the files.
+    fn is_patient(&mut self) -> bool {
+        let since = *self.in_use_since.get_or_insert_with(Instant::now);
+        since.elapsed() < PATIENCE
+    }
+
     /// Starts the transfer with its first slab. Returns the next state.
     fn begin(&mut self, bytes: &[u8]) -> Result<State, Error> {
         let open = Box::new(self.open(bytes)?);
+        self.destination = Some(open.part.path(Of::Final));
         let layout = open.layout();
         self.amount.total = layout.bytes();
         self.amount.verified = bytes.len() as u64;
@@ -246,6 +257,7 @@ impl FileSink {
             destination,
             verified: Verified::default(),
             data_slabs: all.map(|all| all - layout.manifest_slabs()),
+            stream: StreamEnd::default(),
             streamed: 0,
             part,
         };
@@ -456,15 +468,13 @@ impl Sink for FileSink {
                 return wrong("it was not requested".to_owned());
             }
             State::Contents(open) => {
-                let full = 1 << open.spool.header().slab_log2;
-                if open.data_slabs.is_none() && label.length < full && !label.last {
-                    return wrong(format!(
-                        "it has {} bytes, but only the last slab of a stream may be so short",
-                        label.length
-                    ));
-                }
                 if open.has(slab) {
                     return Ok(Delivered::Verified);
+                }
+                if let Some(SlabLocation::Stream { full, .. }) = open.layout().location(slab)
+                    && let Err(why) = open.stream.check(&label, full)
+                {
+                    return wrong(why);
                 }
             }
             _ => {}
@@ -479,12 +489,20 @@ impl Sink for FileSink {
         self.state = match std::mem::replace(&mut self.state, State::Finished) {
             State::New => match self.find(&buffer)? {
                 Some(there) => {
+                    self.destination = Some(there.path().to_owned());
                     self.amount.total = there.total();
                     self.amount.verified = self.amount.total.unwrap_or(0);
                     self.amount.kept = self.amount.verified;
                     State::There(Box::new(there))
                 }
-                None => self.begin(&buffer)?,
+                None => match self.begin(&buffer) {
+                    Err(Error::Busy(_)) if self.is_patient() => {
+                        self.state = State::New;
+                        self.again.push_back(slab);
+                        return Ok(Delivered::InUse);
+                    }
+                    begun => begun?,
+                },
             },
             State::Manifest(mut open) => {
                 open.write_manifest(slab, begins, &buffer)?;
@@ -517,6 +535,7 @@ impl Sink for FileSink {
                 let written = open.records.write(index, &Record { length, hash });
                 written.map_err(|error| open.records_error(error))?;
                 open.verified.insert(index);
+                open.stream.arrived(&label);
                 self.amount.verified += u64::from(length);
                 State::Contents(open)
             }
@@ -528,6 +547,10 @@ impl Sink for FileSink {
 
     fn amount(&self) -> Amount {
         self.amount
+    }
+
+    fn destination(&self) -> Option<PathBuf> {
+        self.destination.clone()
     }
 
     fn finish(&mut self, expected: &Hash) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use super::error::Error;
 use super::hash::{self, Hash, Root, SlabHash};
 use super::manifest::{Content, Header, Location, ManifestError, Reader, SlabLocation};
 use super::pool::Buffer;
+use super::stream_end::StreamEnd;
 use super::transfer::{Amount, Delivered, Label, Next, Sink};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -28,6 +29,8 @@ pub struct StreamSink<W> {
     root: Root,
     /// Number of all slabs. `None` until it is known.
     slabs: Option<u32>,
+    /// Slabs of a stream that have arrived.
+    stream: StreamEnd,
     amount: Amount,
 }
 
@@ -46,6 +49,7 @@ impl<W: Write + Send> StreamSink<W> {
             early: BTreeMap::new(),
             root: Root::default(),
             slabs: None,
+            stream: StreamEnd::default(),
             amount: Amount::default(),
         }
     }
@@ -131,11 +135,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         let begins = match location {
             None if slab == 0 => 0,
             Some(Some(SlabLocation::Data { begins, length })) if label.length == length => begins,
-            Some(Some(SlabLocation::Stream { begins, full }))
-                if label.length == full || label.length < full && label.last =>
-            {
-                begins
-            }
+            Some(Some(SlabLocation::Stream { begins, full })) if label.length <= full => begins,
             // The manifest of a file or a stream is a single slab. So this slab has arrived before.
             Some(Some(SlabLocation::Manifest { .. })) => return Ok(Delivered::Verified),
             _ => {
@@ -151,6 +151,11 @@ impl<W: Write + Send> Sink for StreamSink<W> {
         if slab >= self.next {
             return wrong("it was not requested".to_owned());
         }
+        if let Some(Some(SlabLocation::Stream { full, .. })) = location
+            && let Err(why) = self.stream.check(&label, full)
+        {
+            return wrong(why);
+        }
         let hash = hash::slab(begins, &buffer);
         if hash.part != label.hash {
             self.again.push_back(slab);
@@ -162,6 +167,7 @@ impl<W: Write + Send> Sink for StreamSink<W> {
             self.written = 1;
         } else {
             self.check_size(begins + length)?;
+            self.stream.arrived(&label);
             if label.last && self.slabs.is_none() {
                 self.slabs = Some(slab + 1);
                 let manifest = self.header.map_or(0, |header| header.length);

@@ -4,6 +4,8 @@ use super::error::Error;
 use super::hash::{Hash, SlabHashes};
 use super::manifest::Header;
 use super::pool::Buffer;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// Description of a slab, which is sent with the slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +86,9 @@ pub enum Next {
     End,
 }
 
+/// Time after which a slab is requested again, because another transfer uses the files.
+pub const RETRY: Duration = Duration::from_millis(500);
+
 /// Result of delivering a slab to a sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivered {
@@ -91,6 +96,9 @@ pub enum Delivered {
     Verified,
     /// The hash of the slab is wrong. [`Sink::next`] will request the slab again.
     Mismatch,
+    /// Another transfer of the same data uses the files. [`Sink::next`] will request the slab again.
+    /// Call it after [`RETRY`].
+    InUse,
 }
 
 /// Sink of slabs, into which a receiver writes. All calls may block on a disk.
@@ -112,6 +120,11 @@ pub trait Sink: Send {
 
     /// Returns the size and the progress of this transfer.
     fn amount(&self) -> Amount;
+
+    /// Returns the final path of the data. `None`: the path is not known yet, or the data is not a file.
+    fn destination(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Gives the received data its final name. Fails if the root does not match.
     ///

@@ -54,8 +54,15 @@ pub(super) struct Channel<'a> {
     endpoint: &'a Endpoint,
     stop: &'a AtomicBool,
     waker: Waker,
-    /// Messages that are being sent, each with its destination.
-    messages: Vec<(SocketAddr, Sending)>,
+    messages: Vec<Outgoing>,
+}
+
+/// Message that is being sent.
+struct Outgoing {
+    to: SocketAddr,
+    /// Bytes of the message. If the address of the other end changes, they are sent again.
+    bytes: Arc<[u8]>,
+    sending: Sending,
 }
 
 impl<'a> Channel<'a> {
@@ -91,16 +98,42 @@ impl<'a> Channel<'a> {
 
     /// Sends a message to the end with the session number `number`.
     pub(super) fn send(&mut self, to: impl Into<Route>, number: u64, message: &Message) {
-        let to = to.into();
-        let sending = self.endpoint.send(to, message.encode(self.footer(number)));
-        self.messages.push((to.to, sending));
+        let (to, bytes) = (to.into(), self.encode(number, message));
+        let sending = self.endpoint.send(to, Arc::clone(&bytes));
+        let to = to.to;
+        self.messages.push(Outgoing { to, bytes, sending });
+    }
+
+    /// Sends a message like [`Self::send`], and returns the transfer of the message.
+    /// [`Self::lost`] does not report its failure.
+    pub(super) fn post(&self, to: Route, number: u64, message: &Message) -> Sending {
+        self.endpoint.send(to, self.encode(number, message))
+    }
+
+    fn encode(&self, number: u64, message: &Message) -> Arc<[u8]> {
+        message.encode(self.footer(number)).into()
+    }
+
+    /// Sends all unfinished messages to the address `old` again to another address.
+    pub(super) fn redirect(&mut self, old: SocketAddr, new: Route) {
+        for message in self.messages.iter_mut().filter(|one| one.to == old) {
+            message.sending.cancel();
+            message.sending = self.endpoint.send(new, Arc::clone(&message.bytes));
+            message.to = new.to;
+        }
+    }
+
+    /// Returns whether [`MOST_ANSWERS`] messages are not confirmed. Unknown hosts then get no answer.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.messages.len() >= MOST_ANSWERS
     }
 
     /// Sends the first message to an end that has not answered yet.
     /// If an ICMP message reports that the end cannot be reached, the message fails immediately.
     pub(super) fn greet(&mut self, to: SocketAddr, message: &Message) {
-        let sending = self.endpoint.greet(to, message.encode(self.footer(0)));
-        self.messages.push((to, sending));
+        let bytes = self.encode(0, message);
+        let sending = self.endpoint.greet(to, Arc::clone(&bytes));
+        self.messages.push(Outgoing { to, bytes, sending });
     }
 
     /// Answers a message whose session this end does not know. So the other end need not wait.
@@ -111,7 +144,7 @@ impl<'a> Channel<'a> {
             return;
         }
         // If the other end gets no answer, it sends a ping later.
-        if self.messages.len() < MOST_ANSWERS && !self.is_sending_to(post.from.to) {
+        if !self.is_crowded() && !self.is_sending_to(post.from.to) {
             self.send(post.from, 0, &Message::Unknown(post.to));
         }
     }
@@ -119,7 +152,7 @@ impl<'a> Channel<'a> {
     /// Returns whether a message to this end is being sent.
     /// The result of the message will show whether the end can be reached.
     pub(super) fn is_sending_to(&self, peer: SocketAddr) -> bool {
-        self.messages.iter().any(|(to, _)| *to == peer)
+        self.messages.iter().any(|one| one.to == peer)
     }
 
     /// Returns the failed messages: the address of the other end and the reason. Forgets all messages that have ended.
@@ -127,12 +160,12 @@ impl<'a> Channel<'a> {
         let mut lost = Vec::new();
         let waker = &self.waker;
         // The poll also registers the waker. So the thread wakes up when a message has ended.
-        self.messages.retain_mut(|(to, sending)| {
-            match Pin::new(sending).poll(&mut Context::from_waker(waker)) {
+        self.messages.retain_mut(|one| {
+            match Pin::new(&mut one.sending).poll(&mut Context::from_waker(waker)) {
                 Poll::Pending => true,
                 Poll::Ready(Ok(_)) => false,
                 Poll::Ready(Err(failure)) => {
-                    lost.push((*to, failure));
+                    lost.push((one.to, failure));
                     false
                 }
             }
@@ -187,7 +220,7 @@ impl<'a> Channel<'a> {
         loop {
             // `lost` removes the messages that have ended. Their failures are not important any more.
             let _ = self.lost();
-            let open = |(to, _): &(SocketAddr, Sending)| begun.elapsed() < patience(*to);
+            let open = |one: &Outgoing| begun.elapsed() < patience(one.to);
             if !self.messages.iter().any(open) {
                 return;
             }

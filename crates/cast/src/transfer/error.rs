@@ -4,6 +4,7 @@ use super::message::Code;
 use crate::driver;
 use crate::files;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Reason why a transfer has failed.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,9 @@ pub enum Error {
     /// This receiver was too slow, and the other receivers have waited for it too long.
     #[error("{0}: dropped, because the others waited too long")]
     Dropped(SocketAddr),
+    /// The transfer made no progress, and too many others run.
+    #[error("{0}: made no progress while others waited; the data received so far is kept")]
+    Idle(SocketAddr),
     /// A replica has sent data that does not belong to the requested root.
     #[error(
         "{0}: its data does not match the root; has a file changed there since `serve` started?"
@@ -65,6 +69,9 @@ pub enum Error {
     /// The list contains the error of each replica.
     #[error("no replica is left: {}", reasons(.0))]
     NoReplica(Vec<Error>),
+    /// The transfer has reached its time limit.
+    #[error("not finished within {} s; the data received so far is kept", .0.as_secs_f64())]
+    TimedOut(Duration),
     /// The user has interrupted the transfer.
     #[error("interrupted")]
     Interrupted,
@@ -78,7 +85,7 @@ pub enum Error {
 
 impl Error {
     /// Returns the code for this error. The code is sent to the other end.
-    pub(super) fn code(&self) -> Code {
+    pub fn code(&self) -> Code {
         match self {
             Self::Files(error) => match error.failure() {
                 files::Failure::System => Code::System,
@@ -86,7 +93,7 @@ impl Error {
                 files::Failure::Refused => Code::Refused,
             },
             Self::Peer { code, .. } => *code,
-            Self::Dropped(_) => Code::Dropped,
+            Self::Dropped(_) | Self::Idle(_) => Code::Dropped,
             Self::Rotten(_) => Code::Mismatch,
             Self::Broken { .. } => Code::Refused,
             // If one replica has answered with a reason, this reason explains more than the silence of the others.
@@ -100,6 +107,7 @@ impl Error {
             | Self::Lost { .. }
             | Self::Restarted(_)
             | Self::Forgotten(_)
+            | Self::TimedOut(_)
             | Self::Closed
             | Self::System(_) => Code::System,
         }

@@ -7,21 +7,19 @@
 
 use super::channel::{Channel, FAREWELL, LastHeard, Post};
 use super::error::Error;
-use super::holder::{FEWEST, Holder};
+use super::holder::{FEWEST, Holder, Unheard};
 use super::message::{Message, ReceivedBytes};
 use super::progress::{Event, Progress, REPORT_INTERVAL};
-use super::proof::{Proof, Step};
-use crate::files::{Delivered, Hash, Label, Next, Pool, Sink};
-use std::collections::{HashMap, VecDeque};
+use super::proof;
+use crate::driver::Failure;
+use crate::files::{Delivered, Hash, Label, Next, RETRY, Sink};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Number of bytes that are requested ahead from all holders together.
-/// The number is half of the default memory limit of an endpoint.
-const AHEAD: u64 = 32 << 20;
-/// Largest number of slabs that are requested ahead from one holder.
-/// With more requests, a holder that becomes slow or leaves would delay more slabs.
-const MOST: u64 = 16;
+mod state;
+
+pub(super) use state::State;
+
 /// Largest number of slabs with a wrong hash. If one more arrives, its holder is given up.
 /// A wrong slab is requested again. Without a limit, a faulty holder could keep the transfer running forever.
 const MOST_MISMATCHES: u32 = 16;
@@ -43,28 +41,22 @@ pub struct Taken {
 /// Without a limit, a faulty replica could keep the transfer running forever.
 const MOST_RESTARTS: u32 = 10;
 
-/// Replica that got the request for the data and has not answered yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unheard {
-    pub(super) address: SocketAddr,
-    /// Time of the last request.
-    asked: LastHeard,
+/// Result of a step of a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Nothing is left to do until the next message.
+    Idle,
+    /// The next step can do more.
+    Busy,
+    /// The transfer is complete.
+    Taken(Taken),
 }
 
-impl Unheard {
-    /// Creates the entry of a replica that has just got the request.
-    pub(super) fn now(address: SocketAddr) -> Self {
-        let asked = LastHeard::now();
-        Self { address, asked }
-    }
-
-    /// Sends the request again if the replica is silent. A process that got it may have restarted before its answer.
-    /// A replica that knows the request ignores it.
-    pub(super) fn ask_again(&mut self, channel: &mut Channel<'_>, mine: u64, root: Hash) {
-        if self.asked.is_silent() && !channel.is_sending_to(self.address) {
-            channel.send(self.address, 0, &Message::Get(mine, root));
-            self.asked = LastHeard::now();
-        }
+/// Returns the message with the result of a transfer.
+pub(super) fn outcome(result: Result<&Taken, &Error>) -> Message {
+    match result {
+        Ok(_) => Message::Done,
+        Err(error) => Message::Fail(error.code(), error.to_string()),
     }
 }
 
@@ -72,106 +64,28 @@ impl Unheard {
 pub(super) type Elsewhere<'e, 'l> =
     dyn FnMut(&mut Channel<'l>, &mut Vec<Holder>, Post) -> Option<Event> + 'e;
 
-/// State of a transfer into a sink.
+/// Transfer into a sink, with everything that a step of it needs.
 pub(super) struct Fetch<'f, 'l> {
-    channel: &'f mut Channel<'l>,
-    sink: &'f mut dyn Sink,
-    notify: &'f mut dyn FnMut(Event),
-    holders: Vec<Holder>,
-    /// Replicas that have not answered the request yet. They may answer later and become holders.
-    unheard: Vec<Unheard>,
-    /// Number of times that each replica has forgotten the transfer since its last slab.
-    restarts: HashMap<SocketAddr, u32>,
-    /// Errors of the holders that have left.
-    gone: Vec<Error>,
-    /// Addresses of the holders that have left and of the replicas that never answered.
-    left: Vec<SocketAddr>,
-    /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
-    root: Option<Hash>,
-    /// Hashes of the slabs. With the root, they prove that the slabs are right. `None`: there is only one sender.
-    proof: Option<Proof>,
-    /// Largest number of slabs that may be requested ahead from one holder.
-    ahead: usize,
-    /// Slabs that must be requested again, because their holder has left.
-    again: VecDeque<u32>,
-    /// Slabs below this number have arrived, were kept from an earlier transfer, or are requested.
-    below: u32,
-    /// Whether the sink needs a requested slab before it returns further slabs to request.
-    is_waiting: bool,
-    /// Whether the sink has no further slab to request.
-    is_ended: bool,
-    /// Whether all slabs have arrived, and only the end of the transfer is missing.
-    is_closing: bool,
-    /// Number of slabs with a wrong hash. The count is set to 0 when a holder is given up because of such slabs.
-    mismatches: u32,
-    pool: Pool,
-    /// Whether `below` or the number of verified bytes has changed since the last report to the holders.
-    is_news: bool,
-    /// Progress that the last event has reported.
-    reported: Option<Progress>,
-    reported_at: Instant,
+    pub(super) channel: &'f mut Channel<'l>,
+    pub(super) sink: &'f mut dyn Sink,
+    pub(super) notify: &'f mut dyn FnMut(Event),
+    pub(super) state: &'f mut State,
 }
 
-impl<'f, 'l> Fetch<'f, 'l> {
-    /// Creates a transfer. `holders` have answered the request of this end.
-    /// The replicas in `unheard` got the request too, but have not answered yet.
-    /// `root` is the expected root, if it is known.
-    pub(super) fn new(
-        channel: &'f mut Channel<'l>,
-        sink: &'f mut dyn Sink,
-        notify: &'f mut dyn FnMut(Event),
-        holders: Vec<Holder>,
-        root: Option<Hash>,
-        unheard: Vec<Unheard>,
-    ) -> Self {
-        let most = (holders.len() + unheard.len()) as u64;
-        let slab_log2 = holders.first().map_or(24, |holder| holder.offer.slab_log2);
-        Self {
-            channel,
-            sink,
-            notify,
-            holders,
-            unheard,
-            restarts: HashMap::new(),
-            gone: Vec::new(),
-            left: Vec::new(),
-            root,
-            proof: root.map(Proof::new),
-            // All replicas may still answer. So the limit in bytes is divided by the number of all replicas.
-            ahead: ((AHEAD >> slab_log2) / most.max(1)).clamp(FEWEST as u64, MOST) as usize,
-            again: VecDeque::new(),
-            below: 0,
-            is_waiting: false,
-            is_ended: false,
-            is_closing: false,
-            mismatches: 0,
-            // This thread needs only one buffer at a time.
-            // The other buffers contain slabs that a slow pipe has not accepted yet.
-            pool: Pool::new(1_024),
-            is_news: true,
-            reported: None,
-            reported_at: Instant::now(),
-        }
-    }
-
+impl<'l> Fetch<'_, 'l> {
     /// Runs the transfer to its end. `other` handles the messages that do not belong to this transfer.
-    pub(super) fn run(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
-        let mut result = self.work(mine, other);
+    pub(super) fn run(&mut self, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
+        let mut result = self.work(other);
         if result.is_err() {
             // If the user has interrupted the transfer, a waiting sink may have returned another error.
             // The interruption is the true cause.
             result = self.channel.check().and(result);
         }
-        match &result {
-            Ok(_) => self.send_to_all(&Message::Done),
-            Err(error) => self.send_to_all(&Message::Fail(error.code(), error.to_string())),
-        }
-        let holders = &self.holders;
-        let is_of_replicas = self.root.is_some();
+        self.report(&result);
+        let holders = &self.state.holders;
         self.channel.farewell_to(|peer| {
             let mut all = holders.iter();
             match all.find(|one| one.address() == peer) {
-                _ if !is_of_replicas => FAREWELL,
                 Some(holder) if !holder.is_quiet() => FAREWELL,
                 Some(_) => FAREWELL_TO_THE_QUIET,
                 // `peer` is not a holder, because it never answered or has left. So no message must reach it.
@@ -181,110 +95,148 @@ impl<'f, 'l> Fetch<'f, 'l> {
         result
     }
 
+    /// Sends the result of the transfer to all holders.
+    pub(super) fn report(&mut self, result: &Result<Taken, Error>) {
+        self.send_to_all(&outcome(result.as_ref()));
+    }
+
+    /// Tells all holders that the transfer ends for this reason.
+    pub(super) fn give_up(&mut self, error: &Error) {
+        self.send_to_all(&outcome(Err(error)));
+    }
+
     fn send_to_all(&mut self, message: &Message) {
-        for holder in &self.holders {
+        for holder in &self.state.holders {
             self.channel.send(holder.route, holder.offer.from, message);
         }
     }
 
-    fn work(&mut self, mine: u64, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
+    fn work(&mut self, other: &mut Elsewhere<'_, 'l>) -> Result<Taken, Error> {
         loop {
             self.channel.check()?;
             let mut moved = false;
             while let Some(post) = self.channel.next()? {
                 moved = true;
-                let from = post.from.to;
-                match self.at(from) {
-                    Some(at) if matches!(post.message, Message::Unknown(_)) => {
-                        self.on_unknown(at, &post, mine)?;
+                if self.state.owns(&post) {
+                    if let Some(taken) = self.on_post(post)? {
+                        return Ok(taken);
                     }
-                    // All receivers get the same slabs. So slabs have another session number than other messages.
-                    Some(at) if post.to == mine || post.to == self.holders[at].offer.slabs => {
-                        if let Some(taken) = self.on_message(at, post.to == mine, post.message)? {
-                            return Ok(taken);
-                        }
-                    }
-                    _ => {
-                        let answers = matches!(post.message, Message::Offer(_) | Message::Fail(..));
-                        if post.to == mine && answers {
-                            self.unheard.retain(|one| one.address != from);
-                        }
-                        if let Some(event) = other(self.channel, &mut self.holders, post) {
-                            (self.notify)(event);
-                        }
-                    }
+                    continue;
+                }
+                let answers = matches!(post.message, Message::Offer(_) | Message::Fail(..));
+                if post.to == self.state.mine && answers {
+                    self.state.unheard.retain(|one| one.address != post.from.to);
+                }
+                if let Some(event) = other(self.channel, &mut self.state.holders, post) {
+                    (self.notify)(event);
                 }
             }
             for (peer, failure) in self.channel.lost() {
-                match self.at(peer) {
-                    Some(at) => self.lose(at, Error::Lost { peer, failure })?,
-                    None if self.root.is_some() && !self.left.contains(&peer) => {
-                        self.left.push(peer);
-                        self.unheard.retain(|one| one.address != peer);
-                        let has_key = self.channel.endpoint().has_key();
-                        let error = Error::Unreachable {
-                            peer,
-                            failure,
-                            has_key,
-                        };
-                        (self.notify)(Event::Left(peer, error.to_string()));
-                        self.gone.push(error);
-                    }
-                    None => {}
-                }
+                self.on_lost(peer, failure)?;
             }
-            if self.holders.is_empty() && self.unheard.is_empty() {
-                return Err(Error::NoReplica(std::mem::take(&mut self.gone)));
+            if self.state.holders.is_empty() && self.state.unheard.is_empty() {
+                return Err(Error::NoReplica(std::mem::take(&mut self.state.gone)));
             }
-            moved |= self.hand_out()?;
-            self.ping_silent_peers(mine);
-            self.send_requests();
-            if let Some(taken) = self.close()? {
+            let step = self.step()?;
+            if let Step::Taken(taken) = step {
                 return Ok(taken);
             }
-            if !moved {
+            if !moved && step == Step::Idle {
                 self.channel.sleep();
             }
         }
     }
 
-    fn at(&self, address: SocketAddr) -> Option<usize> {
-        self.holders.iter().position(|one| one.address() == address)
+    /// Handles a message of a holder ([`State::owns`]).
+    pub(super) fn on_post(&mut self, post: Post) -> Result<Option<Taken>, Error> {
+        let Some(at) = self.state.holder_of(&post) else {
+            return Ok(None);
+        };
+        if matches!(post.message, Message::Unknown(_)) {
+            self.on_unknown(at, &post)?;
+            return Ok(None);
+        }
+        let holder = &mut self.state.holders[at];
+        let before = holder.address();
+        let ends = (&mut holder.route, holder.offer.from);
+        if self.state.moves.on_post(self.channel, &post, ends) {
+            (self.notify)(Event::Moved(before, post.from.to));
+        }
+        self.on_message(at, post.to == self.state.mine, post.message)
+    }
+
+    /// Handles the failure of a message to this address.
+    pub(super) fn on_lost(&mut self, peer: SocketAddr, failure: Failure) -> Result<(), Error> {
+        match self.state.at(peer) {
+            Some(at) => self.lose(at, Error::Lost { peer, failure })?,
+            None if self.state.root.is_some() && !self.state.left.contains(&peer) => {
+                self.state.left.push(peer);
+                self.state.unheard.retain(|one| one.address != peer);
+                let has_key = self.channel.endpoint().has_key();
+                let error = Error::Unreachable {
+                    peer,
+                    failure,
+                    has_key,
+                };
+                (self.notify)(Event::left(peer, &error));
+                self.state.gone.push(error);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Requests slabs, reports the progress, and ends the transfer if all slabs have arrived.
+    pub(super) fn step(&mut self) -> Result<Step, Error> {
+        let moved = self.hand_out()?;
+        self.ping_silent_peers();
+        self.send_requests();
+        Ok(match (self.close()?, moved) {
+            (Some(taken), _) => Step::Taken(taken),
+            (None, true) => Step::Busy,
+            (None, false) => Step::Idle,
+        })
     }
 
     /// Handles the answer of a holder that does not know a session number. A replica gets the request again.
     /// A sender must offer its data again, so its transfer ends here.
-    fn on_unknown(&mut self, at: usize, post: &Post, mine: u64) -> Result<(), Error> {
-        let holder = &self.holders[at];
+    fn on_unknown(&mut self, at: usize, post: &Post) -> Result<(), Error> {
+        let holder = &self.state.holders[at];
         let peer = holder.address();
         if !matches!(post.message, Message::Unknown(number) if number == holder.offer.from) {
             return Ok(());
         }
         let error = Error::unknown(peer, Some(holder.process), post.process);
-        let Some(root) = self.root else {
+        let Some(root) = self.state.root else {
             return Err(error);
         };
-        let restarts = self.restarts.entry(peer).or_default();
+        let restarts = self.state.restarts.entry(peer).or_default();
         *restarts += 1;
         if *restarts > MOST_RESTARTS {
             return self.lose(at, error);
         }
         self.release(at);
+        let mine = self.state.mine;
         self.channel.send(peer, 0, &Message::Get(mine, root));
-        self.unheard.push(Unheard::now(peer));
+        self.state.unheard.push(Unheard::now(peer));
         (self.notify)(Event::Restarted(peer));
         Ok(())
     }
 
     /// Removes a holder. Its open requests go to other holders.
     fn release(&mut self, at: usize) {
-        let lost = self.holders.remove(at);
-        if let Some(proof) = &mut self.proof {
+        let lost = self.state.holders.remove(at);
+        if let Some(proof) = &mut self.state.proof {
             proof.forget(lost.address());
         }
         for asked in lost.requests {
-            if !self.holders.iter().any(|one| one.has_requested(asked.slab)) {
-                self.again.push_back(asked.slab);
+            if !self
+                .state
+                .holders
+                .iter()
+                .any(|one| one.has_requested(asked.slab))
+            {
+                self.state.again.push_back(asked.slab);
             }
         }
     }
@@ -295,24 +247,25 @@ impl<'f, 'l> Fetch<'f, 'l> {
         is_mine: bool,
         message: Message,
     ) -> Result<Option<Taken>, Error> {
-        let holder = &mut self.holders[at];
+        let holder = &mut self.state.holders[at];
         holder.last_heard = LastHeard::now();
         let peer = holder.address();
         match message {
             Message::Slab(label, bytes) => self.on_slab(at, label, bytes)?,
             Message::Hashes(page) if is_mine => {
-                let holder = &self.holders[at];
+                let holder = &self.state.holders[at];
                 let step = self
+                    .state
                     .proof
                     .as_mut()
                     .map(|proof| proof.add(self.channel, holder, page));
-                if step == Some(Step::Wrong) {
+                if step == Some(proof::Step::Wrong) {
                     self.lose(at, Error::Rotten(peer))?;
                 }
             }
             // The receiver's own number shows that the sender means this transfer.
             Message::Root(root) if is_mine => {
-                if !self.is_closing {
+                if !self.state.is_closing {
                     let why = "it sent a root without a request";
                     return Err(Error::Broken { peer, why });
                 }
@@ -334,21 +287,28 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     fn on_slab(&mut self, at: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
         let slab = label.slab;
-        if !self.holders.iter().any(|holder| holder.has_requested(slab)) {
+        if !self
+            .state
+            .holders
+            .iter()
+            .any(|holder| holder.has_requested(slab))
+        {
             // This slab has already arrived, from another holder.
             return Ok(());
         }
-        let manifest = self.holders[at].offer.manifest;
-        if let Some(proof) = &self.proof
+        let manifest = self.state.holders[at].offer.manifest;
+        if let Some(proof) = &self.state.proof
             && !proof.proves(&label, &bytes, manifest)
         {
-            let peer = self.holders[at].address();
+            let peer = self.state.holders[at].address();
             return self.lose(at, Error::Rotten(peer));
         }
-        self.holders[at].on_slab(slab, self.ahead);
-        self.restarts.remove(&self.holders[at].address());
-        for index in 0..self.holders.len() {
-            let holder = &mut self.holders[index];
+        self.state.holders[at].on_slab(slab, self.state.ahead);
+        self.state
+            .restarts
+            .remove(&self.state.holders[at].address());
+        for index in 0..self.state.holders.len() {
+            let holder = &mut self.state.holders[index];
             if holder.retain(|asked| asked != slab) && index != at {
                 let (route, number) = (holder.route, holder.offer.from);
                 self.channel.send(route, number, &Message::Skip(vec![slab]));
@@ -356,91 +316,104 @@ impl<'f, 'l> Fetch<'f, 'l> {
         }
         // There are no slabs after the last one. So the requests for them are cancelled.
         if label.last {
-            for holder in &mut self.holders {
+            for holder in &mut self.state.holders {
                 holder.retain(|asked| asked < slab);
             }
-            self.again.retain(|asked| *asked < slab);
+            self.state.again.retain(|asked| *asked < slab);
         }
-        let mut buffer = self.pool.take();
+        let mut buffer = self.state.pool.take();
         *buffer = bytes;
         let delivered = self.sink.deliver(label, buffer)?;
         // A slow pipe may still need the buffer.
         // Only a buffer that the sink has released can be given back to the endpoint.
-        if let Some(mut buffer) = self.pool.try_take() {
+        if let Some(mut buffer) = self.state.pool.try_take() {
             self.channel
                 .endpoint()
                 .recycle(std::mem::take(&mut *buffer));
         }
         match delivered {
-            Delivered::Verified => {}
+            Delivered::Verified => self.state.progress_at = Instant::now(),
+            Delivered::InUse => {
+                self.state.retry_at = Some(Instant::now() + RETRY);
+                self.state.is_ended = false;
+                if self.state.root.is_none() && !self.state.has_told_wait {
+                    self.state.has_told_wait = true;
+                    let why = "another transfer there writes the same data".to_owned();
+                    self.send_to_all(&Message::Wait(why));
+                }
+            }
             Delivered::Mismatch => {
-                self.mismatches += 1;
+                self.state.mismatches += 1;
                 // The sink will request this slab again.
-                self.is_ended = false;
+                self.state.is_ended = false;
                 // The label of the slab is proven, so the bytes are wrong. Another replica can send the slab.
-                if self.proof.is_some() && self.holders.len() > 1 {
-                    let peer = self.holders[at].address();
-                    self.is_waiting = false;
+                if self.state.proof.is_some() && self.state.holders.len() > 1 {
+                    let peer = self.state.holders[at].address();
+                    self.state.is_waiting = false;
                     return self.lose(at, Error::Rotten(peer));
                 }
-                if self.mismatches > MOST_MISMATCHES {
-                    let peer = self.holders[at].address();
+                if self.state.mismatches > MOST_MISMATCHES {
+                    let peer = self.state.holders[at].address();
                     let why = "its slabs do not agree with their hashes";
-                    self.mismatches = 0;
-                    self.is_waiting = false;
+                    self.state.mismatches = 0;
+                    self.state.is_waiting = false;
                     return self.lose(at, Error::Broken { peer, why });
                 }
             }
         }
-        self.is_waiting = false;
-        self.is_news = true;
+        self.state.is_waiting = false;
+        self.state.is_news = true;
         Ok(())
     }
 
     /// Removes a holder that has failed.
     fn lose(&mut self, at: usize, error: Error) -> Result<(), Error> {
         // If no root is known, this holder is the only sender. So the transfer has failed.
-        if self.root.is_none() {
+        if self.state.root.is_none() {
             return Err(error);
         }
-        let peer = self.holders[at].address();
+        let peer = self.state.holders[at].address();
         self.release(at);
-        (self.notify)(Event::Left(peer, error.to_string()));
-        self.left.push(peer);
-        self.gone.push(error);
+        (self.notify)(Event::left(peer, &error));
+        self.state.left.push(peer);
+        self.state.gone.push(error);
         Ok(())
     }
 
     /// Adds requests to holders that have few open requests.
     /// Returns whether the caller should call this function again soon.
     fn hand_out(&mut self) -> Result<bool, Error> {
-        if let Some(proof) = &mut self.proof {
-            proof.ask(self.channel, &self.holders);
+        if let Some(proof) = &mut self.state.proof {
+            proof.ask(self.channel, &self.state.holders);
             // A slab without a proof could come from a replica with other data.
             if !proof.is_known() {
                 return Ok(false);
             }
         }
+        if self.state.retry_at.is_some_and(|at| at > Instant::now()) {
+            return Ok(false);
+        }
+        self.state.retry_at = None;
         loop {
-            let free = self.holders.iter().enumerate();
-            let is_only = self.holders.len() == 1;
-            let free = free.filter(|(_, one)| match self.root {
+            let free = self.state.holders.iter().enumerate();
+            let is_only = self.state.holders.len() == 1;
+            let free = free.filter(|(_, one)| match self.state.root {
                 // If there is only one holder, it always gets at least two requests, even if it is slow.
                 // No other holder needs the bandwidth.
-                Some(_) if is_only => one.requests.len() < FEWEST || one.has_room(self.ahead),
-                Some(_) => one.has_room(self.ahead),
+                Some(_) if is_only => one.requests.len() < FEWEST || one.has_room(self.state.ahead),
+                Some(_) => one.has_room(self.state.ahead),
                 // If no root is known, the only sender gets all requests.
-                None => one.requests.len() < self.ahead,
+                None => one.requests.len() < self.state.ahead,
             });
             let Some((at, _)) = free.min_by_key(|(_, one)| one.requests.len()) else {
                 return Ok(false);
             };
-            if let Some(slab) = self.again.pop_front() {
+            if let Some(slab) = self.state.again.pop_front() {
                 self.request(at, slab);
                 continue;
             }
             // The sink has no slab to request now. So an idle holder may take over a request of a slow holder.
-            if self.is_ended || self.is_waiting {
+            if self.state.is_ended || self.state.is_waiting {
                 if let Some((at, slab)) = self.overtaken() {
                     self.request(at, slab);
                     continue;
@@ -449,47 +422,54 @@ impl<'f, 'l> Fetch<'f, 'l> {
             }
             match self.sink.next()? {
                 Next::Fetch(slab) => {
-                    self.below = self.below.max(slab + 1);
+                    self.state.below = self.state.below.max(slab + 1);
                     self.request(at, slab);
                 }
                 Next::Kept { slab, .. } => {
-                    self.below = self.below.max(slab + 1);
-                    self.is_news = true;
+                    self.state.progress_at = Instant::now();
+                    self.state.below = self.state.below.max(slab + 1);
+                    self.state.is_news = true;
                     // To verify a kept slab takes time, and messages must wait during this time.
                     // So each call verifies only one slab.
                     return Ok(true);
                 }
-                Next::Wait => self.is_waiting = true,
+                Next::Wait => self.state.is_waiting = true,
                 Next::End => {
-                    self.is_ended = true;
-                    self.below = u32::MAX;
-                    self.is_news = true;
+                    self.state.is_ended = true;
+                    self.state.below = u32::MAX;
+                    self.state.is_news = true;
                 }
             }
         }
     }
 
     fn request(&mut self, at: usize, slab: u32) {
-        self.holders[at].request(slab);
+        self.state.holders[at].request(slab);
     }
 
     /// Returns a nearly idle holder, and the slab that it should take over.
     /// The slab is the oldest one that was requested from exactly one other holder and has not arrived.
     fn overtaken(&self) -> Option<(usize, u32)> {
         let has_requested = |slab: u32| {
-            self.holders
+            self.state
+                .holders
                 .iter()
                 .filter(|one| one.has_requested(slab))
                 .count()
         };
-        let all = self.holders.iter().enumerate();
+        let all = self.state.holders.iter().enumerate();
         let owed = all.flat_map(|(at, one)| one.requests.iter().map(move |asked| (at, asked)));
         let mut owed: Vec<_> = owed
             .filter(|(_, asked)| has_requested(asked.slab) == 1)
             .collect();
         owed.sort_by_key(|(_, asked)| (asked.since, asked.slab));
         owed.into_iter().find_map(|(of, asked)| {
-            let others = self.holders.iter().enumerate().filter(|(at, _)| *at != of);
+            let others = self
+                .state
+                .holders
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != of);
             let mut able = others.filter(|(_, one)| one.can_overtake(asked.since));
             able.next().map(|(at, _)| (at, asked.slab))
         })
@@ -498,27 +478,27 @@ impl<'f, 'l> Fetch<'f, 'l> {
     /// Sends the new requests to the holders, and reports the progress.
     fn send_requests(&mut self) {
         let progress = self.progress();
-        let is_due =
-            self.reported_at.elapsed() >= REPORT_INTERVAL && self.reported != Some(progress);
+        let is_due = self.state.reported_at.elapsed() >= REPORT_INTERVAL
+            && self.state.reported != Some(progress);
         // The end of the requests is reported immediately, because the holders may wait for it.
-        let reports_to_all = self.is_news && (is_due || self.is_ended);
-        for holder in &mut self.holders {
+        let reports_to_all = self.state.is_news && (is_due || self.state.is_ended);
+        for holder in &mut self.state.holders {
             if holder.unsent.is_empty() && !reports_to_all {
                 continue;
             }
             let want = Message::Want {
-                below: self.below,
+                below: self.state.below,
                 received: progress.received,
                 slabs: std::mem::take(&mut holder.unsent),
             };
             self.channel.send(holder.route, holder.offer.from, &want);
         }
         if reports_to_all {
-            self.is_news = false;
+            self.state.is_news = false;
         }
         if is_due {
-            self.reported = Some(progress);
-            self.reported_at = Instant::now();
+            self.state.reported = Some(progress);
+            self.state.reported_at = Instant::now();
             (self.notify)(Event::Progress(progress));
         }
     }
@@ -538,12 +518,17 @@ impl<'f, 'l> Fetch<'f, 'l> {
 
     /// Starts the end of the transfer when all slabs have arrived. Returns the result if the root is already known.
     fn close(&mut self) -> Result<Option<Taken>, Error> {
-        let is_owed = self.holders.iter().any(|one| !one.requests.is_empty());
-        if !self.is_ended || is_owed || !self.again.is_empty() || self.is_closing {
+        let is_owed = self
+            .state
+            .holders
+            .iter()
+            .any(|one| !one.requests.is_empty());
+        if !self.state.is_ended || is_owed || !self.state.again.is_empty() || self.state.is_closing
+        {
             return Ok(None);
         }
-        self.is_closing = true;
-        if let Some(root) = self.root {
+        self.state.is_closing = true;
+        if let Some(root) = self.state.root {
             self.sink.finish(&root)?;
             return Ok(Some(self.taken(root)));
         }
@@ -552,13 +537,13 @@ impl<'f, 'l> Fetch<'f, 'l> {
         Ok(None)
     }
 
-    fn ping_silent_peers(&mut self, mine: u64) {
-        if let Some(root) = self.root {
-            for replica in &mut self.unheard {
-                replica.ask_again(self.channel, mine, root);
+    fn ping_silent_peers(&mut self) {
+        if let Some(root) = self.state.root {
+            for replica in &mut self.state.unheard {
+                replica.ask_again(self.channel, self.state.mine, root);
             }
         }
-        for holder in &mut self.holders {
+        for holder in &mut self.state.holders {
             // If a message is being sent, its result will show whether the holder can be reached. So no ping is needed.
             if holder.last_heard.is_silent() && !self.channel.is_sending_to(holder.address()) {
                 let (route, number) = (holder.route, holder.offer.from);

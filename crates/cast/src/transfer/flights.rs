@@ -5,6 +5,7 @@ use super::channel::Channel;
 use super::group::{Group, Recheck};
 use super::reader::SlabObject;
 use crate::driver::{Failure, Progress, Sending, Sent, Stage, StragglerPolicy, Stragglers};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,6 +51,8 @@ struct Flight {
     group: Option<(Bytes, Vec<MemberProgress>)>,
     /// Whether the flight was cancelled because the slab must be sent in another way.
     begins_anew: bool,
+    /// Time for which the others had waited for each receiver when [`Flights::hold_ups`] was last called.
+    held: Vec<Duration>,
 }
 
 /// Flight that has ended, with its result.
@@ -162,6 +165,7 @@ impl Flights {
                 sending,
                 group: Some((bytes.clone(), seen)),
                 begins_anew: false,
+                held: Vec::new(),
             });
         }
         let sending = match addresses(&others)[..] {
@@ -175,6 +179,7 @@ impl Flights {
             sending,
             group: None,
             begins_anew: false,
+            held: Vec::new(),
         });
     }
 
@@ -187,6 +192,59 @@ impl Flights {
             .iter()
             .filter(is_only)
             .for_each(|flight| flight.sending.cancel());
+    }
+
+    /// Returns the waits since the last call: receivers, each with the time for which others have waited for it.
+    /// Several slabs are in flight at the same time, so the longest wait of each receiver counts.
+    pub(super) fn hold_ups(&mut self) -> BTreeMap<usize, Duration> {
+        let mut waits = BTreeMap::new();
+        for flight in self.flights.iter_mut().filter(|one| one.to.len() > 1) {
+            let progress = flight.sending.progress();
+            let held = progress.iter().map(|one| Duration::from(one.held));
+            let held: Vec<Duration> = held.collect();
+            for (number, (to, now)) in flight.to.iter().zip(&held).enumerate() {
+                let before = flight.held.get(number).copied().unwrap_or_default();
+                let wait: &mut Duration = waits.entry(to.at).or_default();
+                *wait = (*wait).max(now.saturating_sub(before));
+            }
+            flight.held = held;
+        }
+        waits
+    }
+
+    /// Returns the number of bytes that each receiver has of the slabs in flight.
+    pub(super) fn arrived(&self) -> BTreeMap<usize, u64> {
+        let mut arrived = BTreeMap::new();
+        for flight in &self.flights {
+            let progress = flight.sending.progress();
+            for (to, one) in flight.to.iter().zip(&progress) {
+                *arrived.entry(to.at).or_default() += one.bytes;
+            }
+        }
+        arrived
+    }
+
+    /// Stops sending to receivers that have ended, so that the others need not wait for them.
+    /// `is_over` returns whether a receiver has ended. Call it again until the receivers have left.
+    pub(super) fn leave_out(&self, is_over: impl Fn(&To) -> bool) {
+        for flight in self.flights.iter().filter(|one| one.to.len() > 1) {
+            let progress = flight.sending.progress();
+            let all = flight.to.iter().zip(&progress).enumerate();
+            for (number, _) in all.filter(|(_, (to, one))| is_over(to) && !one.stage.is_over()) {
+                flight.sending.leave_out(number);
+            }
+        }
+    }
+
+    /// Stops the flights that go only to one receiver. Returns their slabs.
+    pub(super) fn stop_to(&self, at: usize) -> Vec<u32> {
+        let is_only = |flight: &&Flight| matches!(flight.to[..], [to] if to.at == at);
+        let mut slabs = Vec::new();
+        for flight in self.flights.iter().filter(is_only) {
+            flight.sending.cancel();
+            slabs.push(flight.slab);
+        }
+        slabs
     }
 
     /// Stops the flights whose receivers have all finished. `is_over` returns whether a receiver has finished.

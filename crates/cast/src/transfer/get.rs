@@ -2,9 +2,9 @@
 
 use super::channel::Channel;
 use super::error::Error;
-use super::fetch::{Fetch, Taken, Unheard};
-use super::holder::Holder;
-use super::message::Message;
+use super::fetch::{Fetch, State, Taken};
+use super::holder::{Holder, Unheard};
+use super::message::{Code, Message};
 use super::progress::Event;
 use crate::driver::{Endpoint, new_session};
 use crate::files::{Hash, Sink};
@@ -32,12 +32,18 @@ pub fn get(
     let mut unheard: Vec<Unheard> = replicas.iter().copied().map(Unheard::now).collect();
     let (first, gone) = first(&mut channel, (mine, root), &mut unheard, notify)?;
     for (peer, error) in gone {
-        notify(Event::Left(peer, error.to_string()));
+        notify(Event::left(peer, &error));
     }
     let layout = first.offer;
     let is_known = |address: &SocketAddr| replicas.contains(address);
-    let mut fetch = Fetch::new(&mut channel, sink, notify, vec![first], Some(root), unheard);
-    fetch.run(mine, &mut |channel, holders, post| {
+    let mut state = State::new(mine, vec![first], Some(root), unheard);
+    let mut fetch = Fetch {
+        channel: &mut channel,
+        sink,
+        notify,
+        state: &mut state,
+    };
+    fetch.run(&mut |channel, holders, post| {
         let from = post.from.to;
         if post.to != mine || !is_known(&from) {
             channel.deny(&post);
@@ -52,7 +58,8 @@ pub fn get(
                         // The replica will not be used. This message ends its session.
                         channel.send(from, offer.from, &Message::Done);
                         let why = format!("{from}: not used: it splits the data into other slabs");
-                        Some(Event::Left(from, why))
+                        let (peer, code) = (from, Code::Refused);
+                        Some(Event::Left { peer, code, why })
                     }
                     true => {
                         holders.push(Holder::new(from.into(), post.process, offer));
@@ -63,7 +70,7 @@ pub fn get(
             Message::Fail(code, why) => {
                 let peer = from;
                 let error = Error::Peer { peer, code, why };
-                Some(Event::Left(from, error.to_string()))
+                Some(Event::left(from, &error))
             }
             _ => None,
         }

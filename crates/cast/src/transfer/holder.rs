@@ -1,8 +1,9 @@
 //! Holder: a sender or replica that has the requested data.
 
-use super::channel::LastHeard;
-use super::message::Offer;
+use super::channel::{Channel, LastHeard};
+use super::message::{Message, Offer};
 use crate::driver::Route;
+use crate::files::Hash;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -118,5 +119,30 @@ impl Holder {
     /// Returns whether no message of the holder has arrived for [`LONG`].
     pub(super) fn is_quiet(&self) -> bool {
         self.last_heard.is_older_than(LONG)
+    }
+}
+
+/// Replica that got the request for the data and has not answered yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unheard {
+    pub(super) address: SocketAddr,
+    /// Time of the last request.
+    asked: LastHeard,
+}
+
+impl Unheard {
+    /// Creates the entry of a replica that has just got the request.
+    pub(super) fn now(address: SocketAddr) -> Self {
+        let asked = LastHeard::now();
+        Self { address, asked }
+    }
+
+    /// Sends the request again if the replica is silent. A process that got it may have restarted before its answer.
+    /// A replica that knows the request ignores it.
+    pub(super) fn ask_again(&mut self, channel: &mut Channel<'_>, mine: u64, root: Hash) {
+        if self.asked.is_silent() && !channel.is_sending_to(self.address) {
+            channel.send(self.address, 0, &Message::Get(mine, root));
+            self.asked = LastHeard::now();
+        }
     }
 }

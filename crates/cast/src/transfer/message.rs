@@ -54,6 +54,18 @@ impl Code {
         self as u8
     }
 
+    /// Returns the name of the category, for other programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Mismatch => "mismatch",
+            Self::System => "system",
+            Self::Interrupted => "interrupted",
+            Self::NotFound => "not_found",
+            Self::Dropped => "dropped",
+        }
+    }
+
     fn of(byte: u8) -> Option<Self> {
         Self::ALL.get(usize::from(byte)).copied()
     }
@@ -94,7 +106,7 @@ pub struct Hashes {
 }
 
 /// Offer of a sender to transfer its data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Offer {
     /// Session number that messages to this sender must have.
     pub from: u64,
@@ -152,6 +164,12 @@ pub enum Message {
     Prove(u32),
     /// From a sender: hashes of slabs.
     Hashes(Hashes),
+    /// From a receiver: the offer waits, for this reason. An acceptance or a refusal follows later.
+    Wait(String),
+    /// From either end: asks the end at a new address to return this random number.
+    Challenge(u64),
+    /// From either end: returns the number of a challenge. So the end receives packets at its new address.
+    Response(u64),
     /// From a receiver: requests the data with this root.
     /// The number is the session number that messages to this receiver must have.
     Get(u64, Hash),
@@ -179,6 +197,9 @@ impl Message {
             Self::Unknown(_) => 12,
             Self::Prove(_) => 13,
             Self::Hashes(_) => 14,
+            Self::Wait(_) => 15,
+            Self::Challenge(_) => 16,
+            Self::Response(_) => 17,
         }
     }
 
@@ -193,7 +214,10 @@ impl Message {
                 }
                 out.push(offer.slab_log2);
             }
-            Self::Accept(number) | Self::Unknown(number) => out.extend(number.to_be_bytes()),
+            Self::Accept(number)
+            | Self::Unknown(number)
+            | Self::Challenge(number)
+            | Self::Response(number) => out.extend(number.to_be_bytes()),
             Self::Want {
                 below,
                 received,
@@ -222,13 +246,9 @@ impl Message {
             Self::Done | Self::Ping => {}
             Self::Fail(code, reason) => {
                 out.push(code.byte());
-                // The text is cut at its longest allowed length, but not inside a character.
-                let mut length = reason.len().min(LONGEST_REASON);
-                while !reason.is_char_boundary(length) {
-                    length -= 1;
-                }
-                out.extend(&reason.as_bytes()[..length]);
+                put_reason(&mut out, reason);
             }
+            Self::Wait(reason) => put_reason(&mut out, reason),
             Self::Get(from, hash) => {
                 out.extend(from.to_be_bytes());
                 out.extend(hash.0);
@@ -295,6 +315,9 @@ impl Message {
             12 => Self::Unknown(body.u64()?),
             13 => Self::Prove(body.u32()?),
             14 => Self::Hashes(read_hashes(&mut body)?),
+            15 => Self::Wait(body.text()?),
+            16 => Self::Challenge(body.u64()?),
+            17 => Self::Response(body.u64()?),
             _ => return Err(Malformed("its kind is unknown")),
         };
         match body.0 {
@@ -302,6 +325,14 @@ impl Message {
             _ => Err(Malformed("it is too long")),
         }
     }
+}
+
+/// Appends the text of a reason. It is cut at its longest allowed length, but not inside a character.
+fn put_reason(out: &mut Vec<u8>, reason: &str) {
+    let ends = reason.char_indices().map(|(at, next)| at + next.len_utf8());
+    let length = ends.take_while(|end| *end <= LONGEST_REASON).last();
+    let length = length.unwrap_or(0);
+    out.extend(reason.as_bytes().iter().take(length));
 }
 
 /// Turns the bytes of a slab into a message: appends the label and the footer.
@@ -490,6 +521,9 @@ mod tests {
                 alone: Hash([4; 32]),
                 parts: vec![Hash([5; 32]), Hash([6; 32])],
             }),
+            Message::Wait("others come first".to_owned()),
+            Message::Challenge(11),
+            Message::Response(12),
         ]
     }
 
@@ -503,7 +537,7 @@ mod tests {
             }
             let has_rest = matches!(
                 message,
-                Message::Want { .. } | Message::Skip(_) | Message::Fail(..)
+                Message::Want { .. } | Message::Skip(_) | Message::Fail(..) | Message::Wait(_)
             );
             if !has_rest {
                 let longer = [vec![0], bytes].concat();
@@ -533,7 +567,7 @@ mod tests {
         #[test]
         fn any_bytes_are_refused_or_mean_what_they_are_written_as(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
-            kind in 0u8..14,
+            kind in 0u8..20,
         ) {
             let _ = Message::decode(bytes.clone());
             put_footer(&mut bytes, ENDS, kind);

@@ -1,7 +1,7 @@
 //! Transfers of files, trees and streams. They consist of objects of [`driver`](crate::driver).
 //!
 //! - [`send`]: offers a [`Source`](crate::files::Source) to one or several receivers.
-//! - [`Listener`]: accepts offers of senders into a [`Sink`](crate::files::Sink).
+//! - [`Listener`]: accepts offers of several senders, each into a [`Sink`](crate::files::Sink).
 //! - [`serve`] and [`get`]: download of data by its root, from one or several replicas.
 //!
 //! The process of an end may restart during a transfer.
@@ -30,8 +30,8 @@
 //!     let stop = AtomicBool::new(false);
 //!     let mut listener = Listener::new(&b, &stop);
 //!     let offered = listener.accept()?;
-//!     let mut sink = FileSink::new(to.path(), SinkOptions::default())?;
-//!     let root = listener.receive(offered, &mut sink, &mut |_| ())?;
+//!     let sink = Box::new(FileSink::new(to.path(), SinkOptions::default())?);
+//!     let root = listener.receive(offered, sink, &mut |_| ())?;
 //! #   drop(to);
 //!     Ok::<_, tailcut_cast::transfer::Error>(root)
 //! });
@@ -51,10 +51,14 @@ mod flights;
 mod get;
 mod group;
 mod holder;
+mod laggards;
 mod message;
+mod moves;
 mod peer;
+mod places;
 mod progress;
 mod proof;
+mod queue;
 mod reader;
 mod receiver;
 mod sender;
@@ -65,6 +69,6 @@ pub use fetch::Taken;
 pub use get::get;
 pub use message::{Code, Footer, Hashes, Malformed, Message, Offer, ReceivedBytes};
 pub use progress::{Event, Progress};
-pub use receiver::{Listener, Offered};
+pub use receiver::{AT_ONCE, Arriving, Happened, Listener, Offered};
 pub use sender::{SendOptions, Summary, send};
 pub use serve::serve;

@@ -1,6 +1,6 @@
 //! State of one receiver, which the sender of a transfer stores.
 
-use super::channel::LastHeard;
+use super::channel::{LastHeard, Post};
 use super::error::Error;
 use super::message::ReceivedBytes;
 use crate::driver::Route;
@@ -89,6 +89,13 @@ impl Peer {
 
     pub(super) fn address(&self) -> SocketAddr {
         self.route.to
+    }
+
+    /// Returns whether this receiver has sent a message. Its address may have changed.
+    /// But the number is a secret of both ends, and the number of the process is the same.
+    pub(super) fn is_sender_of(&self, post: &Post) -> bool {
+        let is_same = self.address() == post.from.to || self.process == Some(post.process);
+        post.to == self.number && is_same
     }
 
     pub(super) fn is_over(&self) -> bool {

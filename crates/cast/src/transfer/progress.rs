@@ -1,6 +1,7 @@
 //! Progress of a transfer.
 
-use super::message::ReceivedBytes;
+use super::error::Error;
+use super::message::{Code, ReceivedBytes};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -45,8 +46,27 @@ pub enum Event {
     Joined(SocketAddr),
     /// The process of the end with this address has restarted. The transfer goes on with its new process.
     Restarted(SocketAddr),
+    /// The address of an end has changed from the first address to the second one. The transfer goes on.
+    Moved(SocketAddr, SocketAddr),
+    /// The offer waits at the receiver with this address, for the reason in the text.
+    Waiting(SocketAddr, String),
     /// The receiver with this address does not receive from the multicast group. It gets separate datagrams.
     Deaf(SocketAddr),
-    /// The end with this address has failed, for the reason in the text. The transfer continues without it.
-    Left(SocketAddr, String),
+    /// The end with this address has failed. The transfer continues without it.
+    Left {
+        /// Address of the end.
+        peer: SocketAddr,
+        /// Category of the reason.
+        code: Code,
+        /// Reason as text.
+        why: String,
+    },
+}
+
+impl Event {
+    /// Returns the event that an end has failed.
+    pub(super) fn left(peer: SocketAddr, error: &Error) -> Self {
+        let (code, why) = (error.code(), error.to_string());
+        Self::Left { peer, code, why }
+    }
 }

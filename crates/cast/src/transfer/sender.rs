@@ -8,7 +8,9 @@
 use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
 use super::flights::{Flights, Over, To};
+use super::laggards::Laggards;
 use super::message::{Code, Message, Offer, ReceivedBytes};
+use super::moves::Moves;
 use super::peer::{Peer, Stage};
 use super::progress::{Event, Progress, REPORT_INTERVAL};
 use super::reader::{Read, Reader, SlabObject};
@@ -16,7 +18,7 @@ use crate::driver::{self, Endpoint, new_session};
 use crate::files::{self, Hash, Label, Source};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 mod restarts;
 
@@ -29,7 +31,9 @@ const BUFFERS: usize = 3;
 pub struct SendOptions {
     /// Time for which other receivers wait for a slow receiver. After this time, the slow receiver is dropped.
     /// `None`: the others wait as long as the slow receiver answers.
-    pub drop_after: Option<std::time::Duration>,
+    pub drop_after: Option<Duration>,
+    /// Time limit of the whole transfer. After this time, the transfer ends with [`Error::TimedOut`].
+    pub timeout: Option<Duration>,
     /// Multicast group, at the port of the receivers.
     /// The data is sent once for all members of the group, and separately to each receiver that is not a member.
     /// `None`: the data is sent separately to each receiver.
@@ -93,6 +97,10 @@ struct Sender<'a> {
     hashes_ahead: bool,
     /// Time at which the wait for the next slab began. [`Peer::has_decided`] ends the wait.
     waits_since: Option<Instant>,
+    /// Addresses from which receivers have sent, and which are not validated.
+    moves: Moves,
+    laggards: Laggards,
+    begun: Instant,
     progress: Progress,
     reported: Option<Progress>,
     reported_at: Instant,
@@ -147,6 +155,9 @@ impl<'a> Sender<'a> {
             asked_root: false,
             hashes_ahead: false,
             waits_since: None,
+            moves: Moves::default(),
+            laggards: Laggards::new(options.drop_after),
+            begun: Instant::now(),
             progress,
             reported: None,
             reported_at: Instant::now(),
@@ -156,6 +167,10 @@ impl<'a> Sender<'a> {
     fn run(&mut self) -> Result<(), Error> {
         loop {
             self.channel.check()?;
+            let timeout = self.options.timeout;
+            if let Some(timeout) = timeout.filter(|timeout| self.begun.elapsed() > *timeout) {
+                return Err(Error::TimedOut(timeout));
+            }
             let mut moved = false;
             while let Some(post) = self.channel.next()? {
                 self.on_message(post)?;
@@ -173,6 +188,7 @@ impl<'a> Sender<'a> {
                 }
             }
             self.ping_silent_peers();
+            self.drop_laggards();
             self.schedule();
             self.show();
             let is_over = self.peers.iter().all(Peer::is_over);
@@ -233,7 +249,7 @@ impl<'a> Sender<'a> {
         if let Message::Unknown(number) = post.message {
             return self.on_unknown(from, post.process, number);
         }
-        let known = |peer: &Peer| peer.address() == from && peer.number == post.to;
+        let known = |peer: &Peer| peer.is_sender_of(&post);
         let Some(at) = self.peers.iter().position(known) else {
             self.channel.deny(&post);
             return Ok(());
@@ -244,6 +260,13 @@ impl<'a> Sender<'a> {
             return Ok(());
         }
         peer.last_heard = LastHeard::now();
+        let before = peer.address();
+        let ends = (&mut peer.route, peer.theirs);
+        if self.moves.on_post(&mut self.channel, &post, ends) {
+            // The slabs in flight go to the old address.
+            peer.wants.extend(self.flights.stop_to(at));
+            (self.notify)(Event::Moved(before, from));
+        }
         match post.message {
             Message::Accept(theirs) => {
                 if matches!(peer.stage, Stage::Offered) {
@@ -252,6 +275,9 @@ impl<'a> Sender<'a> {
                     peer.stage = Stage::Receiving;
                     (self.notify)(Event::Joined(from));
                 }
+            }
+            Message::Wait(why) => {
+                (self.notify)(Event::Waiting(from, why));
             }
             Message::Want {
                 below,
@@ -391,9 +417,23 @@ impl<'a> Sender<'a> {
                 self.progress.sent += sent.bytes;
                 self.progress.repair += sent.repair_bytes;
             }
-            for (&To { at, number, .. }, one) in to.iter().zip(&progress) {
+            for (
+                &To {
+                    at,
+                    number,
+                    address,
+                },
+                one,
+            ) in to.iter().zip(&progress)
+            {
                 // The receiver's process has restarted since. So it will request the slab again if it needs it.
                 if self.peers[at].number != number {
+                    continue;
+                }
+                let has_moved = self.peers[at].address() != address;
+                // The slab was sent to the old address of the receiver.
+                if has_moved && matches!(one.stage, driver::Stage::Failed(_)) {
+                    self.peers[at].wants.insert(slab);
                     continue;
                 }
                 match (one.stage, fate) {
@@ -427,6 +467,16 @@ impl<'a> Sender<'a> {
         self.end(at, Err(error));
     }
 
+    /// Drops the receivers that slow down all others for too long.
+    fn drop_laggards(&mut self) {
+        let waits = self.flights.hold_ups();
+        for at in self.laggards.find(self.begun.elapsed(), waits) {
+            self.drop_peer(at);
+        }
+        let peers = &self.peers;
+        self.flights.leave_out(|to| peers[to.at].is_over());
+    }
+
     fn drop_peer(&mut self, at: usize) {
         let peer = &self.peers[at];
         if peer.is_over() {
@@ -445,7 +495,7 @@ impl<'a> Sender<'a> {
             return;
         }
         if let Err(error) = &result {
-            (self.notify)(Event::Left(peer.address(), error.to_string()));
+            (self.notify)(Event::left(peer.address(), error));
         }
         peer.stage = Stage::Over(result);
         self.cancel_needless();
@@ -455,8 +505,22 @@ impl<'a> Sender<'a> {
     /// If all have finished, returns the progress of the receiver with the most verified bytes.
     fn progress(&self) -> Progress {
         let active = self.peers.iter().filter(|peer| !peer.is_over());
+        // All receivers get the same slab at the same time, so the bytes of this slab decide.
+        let arrived = self.flights.arrived();
+        let has = |at: usize, peer: &Peer| {
+            let in_flight = arrived.get(&at).copied().unwrap_or(0);
+            peer.received.verified.saturating_add(in_flight)
+        };
         // The transfer ends when the slowest receiver has all data. So its progress is reported.
-        let slowest = active.clone().min_by_key(|peer| peer.received.verified);
+        let numbered = self.peers.iter().enumerate();
+        let numbered = numbered.filter(|(_, peer)| !peer.is_over());
+        // If several have the same number of bytes, the others may wait for one of them.
+        let key = |(at, peer): &(usize, &Peer)| {
+            let held = self.laggards.held(*at);
+            (has(*at, peer), std::cmp::Reverse(held))
+        };
+        let slowest = numbered.min_by_key(key);
+        let slowest = slowest.map(|(_, peer)| peer);
         let furthest = self.peers.iter().map(|peer| peer.received);
         let furthest = furthest.max_by_key(|received| received.verified);
         let (settled, lost) = self.flights.losses();

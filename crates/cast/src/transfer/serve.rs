@@ -4,11 +4,12 @@
 use super::channel::{Channel, LastHeard, Post};
 use super::error::Error;
 use super::message::{Code, MOST_WANTED, Message, Offer};
+use super::moves::Moves;
 use super::peer::{Peer, Stage};
 use super::progress::Event;
 use super::proof;
 use super::reader::{Read, Reader};
-use crate::driver::{Endpoint, Route, Sending, new_session};
+use crate::driver::{Endpoint, Sending, new_session};
 use crate::files::{Hash, SlabHashes, Source};
 use std::sync::atomic::AtomicBool;
 
@@ -66,6 +67,7 @@ pub fn serve(
         notify,
         peers: Vec::new(),
         flights: Vec::new(),
+        moves: Moves::default(),
     };
     let result = server.run();
     if let Err(error) = &result {
@@ -89,6 +91,8 @@ struct Server<'a> {
     notify: &'a mut dyn FnMut(Event),
     peers: Vec<Peer>,
     flights: Vec<Flight>,
+    /// Addresses from which receivers have sent, and which are not validated.
+    moves: Moves,
 }
 
 impl Server<'_> {
@@ -101,7 +105,7 @@ impl Server<'_> {
                 match post.message {
                     // A new receiver does not know a session number of this end. So it uses 0.
                     Message::Get(number, root) if post.to == 0 => {
-                        self.on_get(post.from, number, root)?;
+                        self.on_get(&post, number, root)?;
                     }
                     _ => self.on_message(post),
                 }
@@ -122,7 +126,8 @@ impl Server<'_> {
         }
     }
 
-    fn on_get(&mut self, from: Route, theirs: u64, root: Hash) -> Result<(), Error> {
+    fn on_get(&mut self, post: &Post, theirs: u64, root: Hash) -> Result<(), Error> {
+        let from = post.from;
         // A receiver without an answer sends its request again.
         let is_known = |peer: &Peer| peer.address() == from.to && peer.theirs == theirs;
         if self.peers.iter().any(is_known) {
@@ -143,6 +148,7 @@ impl Server<'_> {
         let number = new_session().map_err(Error::System)?;
         let mut peer = Peer::new(from, number);
         peer.theirs = theirs;
+        peer.process = Some(post.process);
         peer.stage = Stage::Receiving;
         // The receiver has restarted at the same port. So its earlier request is removed.
         self.peers.retain(|other| other.address() != from.to);
@@ -164,13 +170,25 @@ impl Server<'_> {
                 .retain(|peer| peer.address() != from || peer.theirs != number);
             return;
         }
-        let known = |peer: &Peer| peer.address() == from && peer.number == to;
+        let known = |peer: &Peer| peer.is_sender_of(&post);
         let Some(at) = self.peers.iter().position(known) else {
             self.channel.deny(&post);
             return;
         };
         let peer = &mut self.peers[at];
         peer.last_heard = LastHeard::now();
+        let before = peer.address();
+        let ends = (&mut peer.route, peer.theirs);
+        if self.moves.on_post(&mut self.channel, &post, ends) {
+            // The slabs in flight go to the old address.
+            for flight in self.flights.iter().filter(|flight| flight.number == to) {
+                if let Some(sending) = &flight.sending {
+                    sending.cancel();
+                    peer.wants.insert(flight.slab);
+                }
+            }
+            (self.notify)(Event::Moved(before, from));
+        }
         match post.message {
             Message::Want {
                 received, slabs, ..

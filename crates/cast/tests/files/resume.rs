@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use tailcut_cast::files::manifest::STATE_FOLDER;
-use tailcut_cast::files::{Error, FileSink, SinkOptions};
+use tailcut_cast::files::{Delivered, Error, FileSink, Next, Pool, Sink, SinkOptions, Source};
 use tempfile::TempDir;
 
 /// Creates a file of four slabs, and an unfinished transfer: the manifest and two slabs have arrived.
@@ -135,15 +135,40 @@ fn a_stranger_with_the_same_name_does_not_wipe_an_unfinished_transfer() {
 }
 
 #[test]
-fn only_one_process_receives_a_name() {
+fn only_one_process_receives_a_name_and_the_others_try_again() {
     let (from, to) = (folder(), folder());
     let file = from.path().join("file");
     fs::write(&file, bytes(SLAB, 1)).expect("a file");
-    let mut first = sink(to.path());
+    let (mut first, mut second) = (sink(to.path()), sink(to.path()));
     some(&mut source(&file), &mut first, 1).expect("moved");
-    let error = all(&mut source(&file), &mut sink(to.path())).expect_err("busy");
-    assert!(matches!(error, Error::Busy(_)), "{error}");
+    assert_eq!(second.next().expect("a step"), Next::Fetch(0));
+    let mut buffer = Pool::new(1).take();
+    let label = source(&file).read(0, &mut buffer).expect("a slab");
+    let delivered = second.deliver(label, buffer).expect("no error");
+    assert_eq!(delivered, Delivered::InUse);
     all(&mut source(&file), &mut first).expect("moved");
+    // The data is there now, so nothing else travels.
+    let moved = all(&mut source(&file), &mut second).expect("moved");
+    assert_eq!(moved.fetched, 1);
+}
+
+#[test]
+fn interrupted_transfers_of_one_name_do_not_fill_the_disk() {
+    let (from, to) = (folder(), folder());
+    let file = from.path().join("file");
+    for seed in 0..8 {
+        fs::write(&file, bytes(4 * SLAB, seed)).expect("a file");
+        some(&mut source(&file), &mut sink(to.path()), 3).expect("moved");
+    }
+    let state = to.path().join(STATE_FOLDER);
+    let records = names(&state)
+        .iter()
+        .filter(|name| name.ends_with(".slabs"))
+        .count();
+    assert_eq!(records, 4, "the last one and three earlier ones");
+    assert_eq!(names(&state).len(), 3 * records);
+    let moved = kept(to.path(), &file);
+    assert_eq!(moved.kept, 2 * SLAB as u64);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::common::{SLAB, all, bytes, folder, sink, some, source};
 use std::fs;
 use tailcut_cast::files::{
-    Error, FileSink, Hash, Next, Pool, Sink, SinkOptions, Source, StreamSink, StreamSource,
+    Error, FileSink, Hash, Label, Next, Pool, Sink, SinkOptions, Source, StreamSink, StreamSource,
+    hash,
 };
 
 #[test]
@@ -118,4 +119,75 @@ fn a_stream_is_read_once_and_in_order() {
         );
     }
     assert!(StreamSource::new(&contents[..], b"a/b").is_err());
+}
+
+/// Delivers the slab `slab` of a stream, which has `length` bytes.
+fn deliver(sink: &mut dyn Sink, slab: u32, length: usize, last: bool) -> Result<(), Error> {
+    let mut buffer = Pool::new(1).take();
+    buffer.resize(length, slab as u8);
+    let begins = u64::from(slab - 1) * SLAB as u64;
+    let label = Label {
+        slab,
+        length: length as u32,
+        last,
+        hash: hash::slab(begins, &buffer).part,
+    };
+    sink.deliver(label, buffer).map(drop)
+}
+
+#[test]
+fn slabs_that_disagree_about_the_end_of_a_stream_are_refused() {
+    // Slabs that arrive, as number, length and whether it is the last one. The final slab of each list is refused.
+    let cases: [(&[(u32, usize, bool)], &str); 6] = [
+        (
+            &[(2, SLAB, false), (1, 100, true)],
+            "slabs after it have arrived",
+        ),
+        (
+            &[(1, 100, true), (2, SLAB, false)],
+            "slab 1 is the last one",
+        ),
+        (&[(1, 100, true), (2, 100, true)], "slab 1 is the last one"),
+        (&[(3, 100, true), (2, 100, true)], "slab 3 is the last one"),
+        (&[(3, 100, true), (1, 100, false)], "only the last slab"),
+        (&[(2, 0, true), (1, SLAB, true)], "slab 2 is the last one"),
+    ];
+    for (slabs, why) in cases {
+        let to = folder();
+        let mut file = sink(to.path());
+        let mut pipe = StreamSink::new(Vec::new(), 8, u64::MAX);
+        for sink in [&mut file as &mut dyn Sink, &mut pipe] {
+            let mut source = StreamSource::new(&b""[..], b"dump").expect("a source");
+            some(&mut source, sink, 1).expect("the manifest");
+            for _ in 0..3 {
+                assert!(matches!(sink.next(), Ok(Next::Fetch(_))));
+            }
+            let (refused, taken) = slabs.split_last().expect("slabs");
+            for &(slab, length, last) in taken {
+                deliver(sink, slab, length, last).expect("delivered");
+            }
+            let verified = sink.amount().verified;
+            let error = deliver(sink, refused.0, refused.1, refused.2).expect_err("refused");
+            assert!(error.to_string().contains(why), "{slabs:?}: {error}");
+            assert_eq!(sink.amount().verified, verified);
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_ends_below_a_slab_that_has_arrived_is_never_verified() {
+    let to = folder();
+    let mut sink = sink(to.path());
+    let mut source = StreamSource::new(&b""[..], b"dump").expect("a source");
+    some(&mut source, &mut sink, 1).expect("the manifest");
+    for _ in 0..2 {
+        assert!(matches!(sink.next(), Ok(Next::Fetch(_))));
+    }
+    deliver(&mut sink, 2, SLAB, false).expect("delivered");
+    deliver(&mut sink, 1, 100, true).expect_err("slab 2 has arrived");
+    let error = sink
+        .finish(&Hash::of(&[1; 100]))
+        .expect_err("another content");
+    assert!(matches!(error, Error::Incomplete { .. }), "{error}");
+    assert!(!to.path().join("dump").exists());
 }

@@ -1,6 +1,7 @@
 //! Tests of transfers from one sender to several receivers.
 
 use super::super::common::{SLAB, bytes, folder, sink, some, source};
+use super::relay::Relay;
 use super::{GOES_ON, bind, file_of, receiver};
 use std::fs;
 use std::time::Duration;
@@ -46,7 +47,7 @@ fn a_stream_goes_to_those_that_answer_and_the_others_are_listed() {
     let options = SendOptions::default();
     let mut left = Vec::new();
     let mut tell = |event| {
-        if let Event::Left(peer, _) = event {
+        if let Event::Left { peer, .. } = event {
             left.push(peer);
         }
     };
@@ -82,4 +83,63 @@ fn a_receiver_that_keeps_the_others_waiting_is_dropped_when_told_so() {
     receiver.join().expect("a thread").expect("received");
     assert!(matches!(summary.receivers[0].1, Err(Error::Dropped(_))));
     assert!(summary.receivers[1].1.is_ok());
+}
+
+#[test]
+fn a_receiver_with_a_small_part_of_the_rate_of_the_others_is_dropped_and_goes_on_later() {
+    let from = folder();
+    let (file, contents) = file_of(from.path(), 24 * SLAB);
+    let to = [folder(), folder(), folder()];
+    let receivers = to.each_ref().map(|to| {
+        let into = to.path().to_owned();
+        receiver(move || Box::new(sink(&into)))
+    });
+    // The link to the last receiver has 10 Mb/s. Without --drop-after, the transfer takes 20 seconds.
+    // In 5 seconds, this receiver gets several slabs.
+    let link = Relay::start(Some(receivers[2].0), None, Some(1_250_000));
+    let options = SendOptions {
+        drop_after: Some(Duration::from_secs(5)),
+        ..SendOptions::default()
+    };
+    let to_all = [receivers[0].0, receivers[1].0, link.outer()];
+    let mut named = [0; 3];
+    let summary = send(
+        &bind(),
+        Box::new(source(&file)),
+        &to_all,
+        options,
+        &GOES_ON,
+        &mut |event| {
+            if let Event::Progress(progress) = event
+                && progress.receivers == 3
+            {
+                let slowest = to_all.iter().position(|at| Some(*at) == progress.slowest);
+                named[slowest.expect("one of the three")] += 1;
+            }
+        },
+    );
+    let results = summary.expect("sent").receivers;
+    assert!(results[0].1.is_ok() && results[1].1.is_ok());
+    assert!(
+        matches!(results[2].1, Err(Error::Dropped(peer)) if peer == link.outer()),
+        "{:?}",
+        results[2].1
+    );
+    assert!(named[2] > named[0] + named[1], "{named:?}");
+    let mut ended = receivers.into_iter().map(|(_, thread)| thread.join());
+    assert!(ended.next().expect("one").expect("a thread").is_ok());
+    assert!(ended.next().expect("one").expect("a thread").is_ok());
+    let error = ended.next().expect("one").expect("a thread");
+    let error = error.expect_err("dropped").to_string();
+    assert!(error.contains("waited too long"), "{error}");
+    // The same command goes on from the data that has arrived.
+    let into = to[2].path().to_owned();
+    let (at, thread) = receiver(move || Box::new(sink(&into)));
+    let (source, options) = (Box::new(source(&file)), SendOptions::default());
+    send(&bind(), source, &[at], options, &GOES_ON, &mut |_| ()).expect("sent");
+    let taken = thread.join().expect("a thread").expect("received");
+    assert!(taken.progress.received.kept > 0);
+    for to in &to {
+        assert!(fs::read(to.path().join("file")).expect("a file") == contents);
+    }
 }

@@ -1,5 +1,8 @@
+mod at_once;
 mod many;
+mod moves;
 mod one;
+mod relay;
 mod replicas;
 mod restarts;
 
@@ -8,6 +11,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 use tailcut_cast::driver::{Endpoint, Options};
 use tailcut_cast::files::Sink;
@@ -30,7 +34,7 @@ pub fn receiver(
     let thread = std::thread::spawn(move || {
         let mut listener = Listener::new(&endpoint, &GOES_ON);
         let offered = listener.accept()?;
-        listener.receive(offered, &mut *make(), &mut |_| ())
+        listener.receive(offered, make(), &mut |_| ())
     });
     (at, thread)
 }
@@ -40,4 +44,17 @@ fn file_of(folder: &Path, length: usize) -> (PathBuf, Vec<u8>) {
     let (file, contents) = (folder.join("file"), bytes(length, 1));
     fs::write(&file, &contents).expect("a file");
     (file, contents)
+}
+
+/// Pipe that returns some bytes and then blocks.
+pub struct Waits(pub mpsc::Receiver<Vec<u8>>);
+
+impl std::io::Read for Waits {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let Ok(bytes) = self.0.recv() else {
+            return Ok(0);
+        };
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
 }

@@ -1,10 +1,11 @@
 //! Tests of transfers from one sender to one receiver.
 
 use super::super::common::{SLAB, bytes, folder, look, names, sink, source};
-use super::{GOES_ON, bind, file_of, receiver};
+use super::{GOES_ON, Waits, bind, file_of, receiver};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 use tailcut_cast::files::{
     self, FileSink, FileSource, Hash, SinkOptions, Source, StreamSink, StreamSource,
 };
@@ -177,19 +178,6 @@ fn a_source_that_changes_meanwhile_is_an_error_that_names_the_file() {
     assert!(!to.path().join("file").exists());
 }
 
-/// Pipe that returns some bytes and then blocks.
-struct Waits(mpsc::Receiver<Vec<u8>>);
-
-impl std::io::Read for Waits {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let Ok(bytes) = self.0.recv() else {
-            return Ok(0);
-        };
-        into[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
-    }
-}
-
 #[test]
 fn a_sender_that_is_interrupted_while_its_pipe_waits_tells_the_receiver() {
     let to = folder();
@@ -209,6 +197,27 @@ fn a_sender_that_is_interrupted_while_its_pipe_waits_tells_the_receiver() {
     let error = receiver.join().expect("a thread").expect_err("told");
     assert!(
         error.to_string().contains("was interrupted there"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_transfer_that_takes_longer_than_its_time_ends_with_this_reason() {
+    let to = folder();
+    let into = to.path().to_owned();
+    let (at, receiver) = receiver(move || Box::new(sink(&into)));
+    // The pipe stays open, so the transfer would never end.
+    let (_more, pipe) = mpsc::channel();
+    let source = Box::new(StreamSource::new(Waits(pipe), b"dump").expect("a source"));
+    let options = SendOptions {
+        timeout: Some(Duration::from_secs(2)),
+        ..SendOptions::default()
+    };
+    let result = send(&bind(), source, &[at], options, &GOES_ON, &mut |_| ());
+    assert!(matches!(result, Err(Error::TimedOut(_))), "{result:?}");
+    let error = receiver.join().expect("a thread").expect_err("told");
+    assert!(
+        error.to_string().contains("not finished within 2 s"),
         "{error}"
     );
 }

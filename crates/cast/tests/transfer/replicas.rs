@@ -128,7 +128,7 @@ fn a_replica_whose_file_has_rotted_is_named_and_the_others_finish() {
         let good = [slow(&file), slow(&file)];
         let mut left = Vec::new();
         let mut on_event = |event| {
-            if let Event::Left(peer, why) = event {
+            if let Event::Left { peer, why, .. } = event {
                 left.push((peer, why));
             }
         };
@@ -211,7 +211,7 @@ fn a_replica_that_answers_when_the_only_other_one_has_left_is_used() {
     let mut sink = sink(to.path());
     let mut on_event = |event| {
         drop(leaves.take());
-        if matches!(event, Event::Left(..))
+        if matches!(event, Event::Left { .. })
             && let Some(endpoint) = later.take()
         {
             answers = Some(Replica::at(endpoint, &file));

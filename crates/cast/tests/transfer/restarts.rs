@@ -49,7 +49,7 @@ fn child() {
     loop {
         let offered = listener.accept().expect("an offer");
         // The other end reports the error.
-        let _ = listener.receive(offered, &mut sink(&path), &mut |_| ());
+        let _ = listener.receive(offered, Box::new(sink(&path)), &mut |_| ());
     }
 }
 
@@ -224,7 +224,7 @@ fn a_receiver_that_restarts_before_it_accepts_gets_the_offer_again() {
         let endpoint = Endpoint::bind(at, &Options::default()).expect("the same port");
         let mut listener = Listener::new(&endpoint, &GOES_ON);
         let offered = listener.accept()?;
-        listener.receive(offered, &mut sink(&into), &mut |_| ())
+        listener.receive(offered, Box::new(sink(&into)), &mut |_| ())
     });
     let (source, options) = (Box::new(source(&file)), SendOptions::default());
     let summary = send(&bind(), source, &[at], options, &GOES_ON, &mut |_| ()).expect("sent");
@@ -260,7 +260,7 @@ fn a_host_answers_from_the_address_that_was_asked() {
     let receiver = std::thread::spawn(move || {
         let mut listener = Listener::new(&endpoint, &GOES_ON);
         let offered = listener.accept()?;
-        listener.receive(offered, &mut sink(&into), &mut |_| ())
+        listener.receive(offered, Box::new(sink(&into)), &mut |_| ())
     });
     let sender = at_rate(any);
     let copy = Box::new(source(&file)) as Box<FileSource>;

@@ -76,8 +76,9 @@ impl Output {
             }
             CommandEvent::Note { text } => self.line(text),
             CommandEvent::Joined { peer } => self.line(&format!("{peer}: connected")),
-            CommandEvent::Left { peer: _, why } => self.line(why),
-            CommandEvent::Progress(moment) => self.progress(moment),
+            CommandEvent::Waiting { peer, why } => self.line(&format!("{peer}: waits: {why}")),
+            CommandEvent::Left { why, .. } => self.line(why),
+            CommandEvent::Progress { moment, .. } => self.progress(moment),
             CommandEvent::Done {
                 what,
                 root,
@@ -99,7 +100,7 @@ impl Output {
                     peers.join(", "),
                 ));
             }
-            CommandEvent::Failed { why } => {
+            CommandEvent::Failed { why, .. } => {
                 self.clear();
                 self.line(&format!("tailcut: {why}"));
             }

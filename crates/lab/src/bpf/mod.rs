@@ -10,4 +10,5 @@ mod elf;
 mod kernel;
 mod relocation;
 
+pub use btf::{Btf, Member};
 pub use dctcp::{Dctcp, Parameters, Sample, SampleEvent};

@@ -52,6 +52,11 @@ pub enum Doubt {
         /// TTL of the routers.
         ttl: u8,
     },
+    /// Routers limit their answers so much that the search ended early.
+    TooSlow {
+        /// TTL of the hop at which the search ended.
+        ttl: u8,
+    },
     /// No flow reached the target.
     TargetNotReached,
 }
@@ -74,6 +79,10 @@ impl std::fmt::Display for Doubt {
                 f,
                 "at hop {ttl} one connection was answered by two routers: its packets take several paths, \
                  or routes have changed"
+            ),
+            Self::TooSlow { ttl } => write!(
+                f,
+                "the search for paths ended early, behind hop {ttl}: routers answer too seldom"
             ),
             Self::TargetNotReached => f.write_str("no probe reached the target"),
         }

@@ -89,6 +89,8 @@ pub struct Walk {
     stage: Stage,
     /// Number of flows that are probed at every TTL. They have the lowest numbers.
     wanted: usize,
+    /// Whether these flows were probed at every TTL. The stopping rule needs only some of them, which come first.
+    has_asked_wanted: bool,
     /// Answers to the probes of each flow. Index 0 is TTL 1.
     ways: Vec<Vec<Option<Answer>>>,
     queue: VecDeque<Probe>,
@@ -112,6 +114,7 @@ impl Walk {
             limits,
             stage: Stage::Behind(0),
             wanted,
+            has_asked_wanted: false,
             ways: vec![Vec::new(); wanted.min(limits.flows)],
             queue: VecDeque::new(),
             under_way: BTreeSet::new(),
@@ -156,6 +159,18 @@ impl Walk {
         self.probes += 1;
     }
 
+    /// Ends the walk early. The probes that are under way count as unanswered.
+    pub fn stop(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        self.doubts.insert(Doubt::TooSlow { ttl: self.ttl() });
+        self.farthest = self.ttl();
+        self.queue.clear();
+        self.under_way.clear();
+        self.stage = Stage::Over;
+    }
+
     /// Returns the number of probes sent, including repetitions.
     pub fn sent(&self) -> u64 {
         self.probes
@@ -183,7 +198,11 @@ impl Walk {
                 .iter()
                 .any(|node| node.next.contains(&Answer::Target))
         };
-        if !hops.iter().any(arrives) {
+        // A search that ended early has not looked for the target.
+        let ended_early = doubts
+            .iter()
+            .any(|doubt| matches!(doubt, Doubt::TooSlow { .. }));
+        if !ended_early && !hops.iter().any(arrives) {
             doubts.insert(Doubt::TargetNotReached);
         }
         Map {
@@ -298,6 +317,7 @@ impl Walk {
     /// Prefers flows that are known to reach the node. If there are too few of them, probes new flows at this TTL.
     fn ask_behind(&mut self, ttl: u8) {
         let nodes = self.nodes(ttl);
+        let queued: BTreeSet<Probe> = self.queue.iter().copied().collect();
         let mut missing = 0;
         for (at, flows) in &nodes {
             self.ask_before(ttl, flows);
@@ -305,24 +325,50 @@ impl Walk {
             let is_unasked = |flow: &Flow| self.at(*flow, ttl + 1).is_none();
             let unasked: Vec<Flow> = flows.iter().copied().filter(is_unasked).collect();
             for flow in unasked {
-                if more > 0 || flow < self.wanted {
-                    more = more.saturating_sub(1);
-                    self.queue.push_back(Probe { flow, ttl: ttl + 1 });
+                let probe = Probe { flow, ttl: ttl + 1 };
+                if more > 0 {
+                    more -= 1;
+                    if !queued.contains(&probe) {
+                        self.queue.push_back(probe);
+                    }
                 }
             }
             // A new flow reaches a random node.
             // To get one more flow through one node, about as many new flows are needed as there are nodes.
             missing = missing.max(more.saturating_mul(nodes.len() as u32));
         }
+        // All flows pass the host itself (TTL 0), so new flows start at TTL 1.
+        let start = ttl.max(1);
+        let mut missing = missing as usize;
+        // Flows that were not probed here yet come before new flows.
+        for flow in 0..self.ways.len() {
+            let probe = Probe { flow, ttl: start };
+            let is_new = self.at(flow, start).is_none() && !queued.contains(&probe);
+            if missing > 0 && is_new && !self.queue.contains(&probe) {
+                missing -= 1;
+                self.queue.push_back(probe);
+            }
+        }
         let room = self.limits.flows.saturating_sub(self.ways.len());
-        for _ in 0..room.min(missing as usize) {
+        for _ in 0..room.min(missing) {
             let flow = self.ways.len();
             self.ways.push(Vec::new());
-            self.queue.push_back(Probe {
-                flow,
-                // All flows pass the host itself (TTL 0), so new flows start at TTL 1.
-                ttl: ttl.max(1),
-            });
+            self.queue.push_back(Probe { flow, ttl: start });
+        }
+    }
+
+    /// Creates the probes of the first flows at all TTLs where the stopping rule did not need them.
+    fn ask_wanted(&mut self) {
+        for flow in 0..self.wanted.min(self.ways.len()) {
+            for ttl in 1..=self.farthest.saturating_add(1) {
+                let is_beyond = self.at(flow, ttl - 1) == Some(Some(Answer::Target));
+                if is_beyond {
+                    break;
+                }
+                if self.at(flow, ttl).is_none() {
+                    self.queue.push_back(Probe { flow, ttl });
+                }
+            }
         }
     }
 
@@ -361,12 +407,17 @@ impl Walk {
         let mut answers = known.iter().flat_map(|known| &known.node.next);
         let has_more = answers.any(|answer| *answer != Answer::Target);
         self.farthest = ttl;
-        match has_more && next < self.limits.ttl && self.silent_hops < self.limits.silent_hops {
-            true => self.stage = Stage::Behind(next),
-            false => {
-                self.stage = Stage::Again;
-                self.ask_again();
-            }
+        if has_more && next < self.limits.ttl && self.silent_hops < self.limits.silent_hops {
+            self.stage = Stage::Behind(next);
+            return;
+        }
+        // These flows may find further nodes, so the search continues after them.
+        if !std::mem::replace(&mut self.has_asked_wanted, true) {
+            self.ask_wanted();
+        }
+        if self.queue.is_empty() {
+            self.stage = Stage::Again;
+            self.ask_again();
         }
     }
 

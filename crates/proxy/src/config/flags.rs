@@ -99,7 +99,7 @@ fn admin<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Endpoint>>,
 
 impl Common {
     pub(super) fn has(key: &str) -> bool {
-        ["admin", "drain_timeout"].contains(&key)
+        ["admin", "drain_timeout", "log"].contains(&key)
     }
 
     /// Returns the address for health and metrics, or `None` if they are not served.

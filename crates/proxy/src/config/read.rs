@@ -2,6 +2,7 @@
 //! Errors name the location, the key, the found value and the allowed values.
 
 use super::tree::{Entries, Entry, Node, Origin, Source, Style, Value};
+use crate::address::Address;
 use crate::endpoint::Endpoint;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -15,6 +16,8 @@ use std::hash::Hash;
 pub(super) const TIME: &str = "a time";
 /// Name by which serde marks a path. A path is relative to the folder of its source.
 pub(super) const PATH: &str = "a path";
+/// Name by which serde marks an output: `stdout`, `stderr`, or a path as above.
+pub(crate) const OUTPUT: &str = "an output";
 
 /// Value of a draft: a table, another value, or an absent value. Several types may read keys of one table.
 #[derive(Clone, Debug)]
@@ -308,14 +311,17 @@ pub fn unique<'a, T: Eq + Hash>(
 ///
 /// # Errors
 /// Two keys are in conflict. The error names the later key.
-pub fn unique_addresses<'a>(
+pub fn unique_addresses<'a, A: Into<Address>>(
     top: &Table<'a>,
-    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, Endpoint)>,
+    listeners: impl IntoIterator<Item = (Table<'a>, &'static str, &'static str, A)>,
     admin: Option<&Endpoint>,
 ) -> anyhow::Result<()> {
-    let admin = admin.map(|at| (top.clone(), "admin", "", at.clone()));
-    let claims = listeners.into_iter().chain(admin);
-    unique("an address", claims.filter(|(.., at)| at.port != 0))
+    let admin = admin.map(|at| (top.clone(), "admin", "", Address::Tcp(at.clone())));
+    let listeners = listeners
+        .into_iter()
+        .map(|(table, key, of, at)| (table, key, of, at.into()));
+    let claims = listeners.chain(admin);
+    unique("an address", claims.filter(|(.., at)| !at.has_any_port()))
 }
 
 impl<'de> IntoDeserializer<'de, ConfigError> for Table<'_> {
@@ -402,7 +408,12 @@ impl<'de> Deserializer<'de> for Table<'_> {
                 Ok(milliseconds) => visitor.visit_u64(milliseconds),
                 Err(_) => visitor.visit_str(word),
             },
-            (PATH, Value::Text(path) | Value::Word(path)) => {
+            (OUTPUT, Value::Text(word) | Value::Word(word))
+                if ["stdout", "stderr", "false"].contains(&word.as_str()) =>
+            {
+                return self.deserialize_any(visitor);
+            }
+            (PATH | OUTPUT, Value::Text(path) | Value::Word(path)) => {
                 visitor.visit_str(&folder.join(path).to_string_lossy())
             }
             _ => return self.deserialize_any(visitor),

@@ -1,6 +1,7 @@
 //! Readers of configuration values: numbers, times, sizes, addresses and files.
 
 use super::read::{PATH, TIME};
+use crate::address::Address;
 use crate::endpoint::{Endpoint, PORTS};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -189,6 +190,45 @@ pub fn time_or_endless<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dura
 /// The value is not allowed.
 pub fn target<'de, D: Deserializer<'de>>(from: D) -> Result<Endpoint, D::Error> {
     endpoint(from, 1)
+}
+
+/// Reads the address of a peer: a TCP address whose port is not 0, or a Unix socket.
+///
+/// # Errors
+/// The value is not allowed.
+pub fn server<'de, D: Deserializer<'de>>(from: D) -> Result<Address, D::Error> {
+    address(from, 1)
+}
+
+fn address<'de, D: Deserializer<'de>>(from: D, least: u16) -> Result<Address, D::Error> {
+    let ports = least..=*PORTS.end();
+    scalar(from, Address::allowed(&ports), |found| match found {
+        Scalar::Count(port) => Address::parse(&port.to_string(), &ports),
+        Scalar::Text(text) => Address::parse(text, &ports),
+        _ => None,
+    })
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        address(from, 0)
+    }
+}
+
+/// Reads the mode of the file of a Unix socket: an octal number from 600 to 666.
+///
+/// # Errors
+/// The value is not allowed.
+pub fn socket_mode<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let allowed = "an octal mode as text, such as \"600\", \"660\" or \"666\"";
+    scalar(from, allowed, |found| {
+        let Scalar::Text(text) = found else {
+            return None;
+        };
+        let mode = u32::from_str_radix(text, 8).ok()?;
+        // Files of sockets need no other permissions. The user of the program needs both permissions.
+        (mode & !0o666 == 0 && mode & 0o600 == 0o600).then_some(mode)
+    })
 }
 
 fn endpoint<'de, D: Deserializer<'de>>(from: D, least: u16) -> Result<Endpoint, D::Error> {

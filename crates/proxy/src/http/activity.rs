@@ -1,16 +1,20 @@
 //! Detection of inactive connections. An inactive client does not read responses or does not send requests.
 //! The connection of such a client is closed, so that other clients can connect.
 
+use super::client::client_prefix;
 use super::exchange::{Exchange, OpenRequest};
+use super::resets::ResetRate;
 use http::Version;
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Activity of one connection.
@@ -30,6 +34,11 @@ pub(super) struct Activity {
     /// The value is always 0 with HTTP/2, where bytes of other frames cannot be distinguished from a head.
     head_since: AtomicU64,
     is_http2: AtomicBool,
+    resets: ResetRate,
+    /// Address of the client. Not set: the connection is not prepared.
+    client: OnceLock<IpAddr>,
+    /// Signal that the client has reset too many requests.
+    flooded: Notify,
 }
 
 /// Time limits of a client.
@@ -52,6 +61,9 @@ impl Activity {
             next: AtomicU64::new(0),
             head_since: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
+            resets: ResetRate::default(),
+            client: OnceLock::new(),
+            flooded: Notify::new(),
         })
     }
 
@@ -83,6 +95,24 @@ impl Activity {
         }
     }
 
+    /// Sets the client of the connection. A load balancer may have named it.
+    pub fn set_client(&self, address: IpAddr) {
+        // The value is set once, when the connection is prepared.
+        let _ = self.client.set(client_prefix(address));
+    }
+
+    /// Returns the client of the connection; `None`: the connection is not prepared.
+    pub fn client(&self) -> Option<IpAddr> {
+        self.client.get().copied()
+    }
+
+    /// Records that the client has left a request over HTTP/2 before its end.
+    pub fn note_reset(&self) {
+        if self.is_http2.load(Relaxed) && self.resets.note(self.age()) {
+            self.flooded.notify_one();
+        }
+    }
+
     /// Waits until the client exceeds a limit of the connection.
     /// Over HTTP/2, a client that does not take a response loses only the stream of that response.
     pub async fn timed_out(&self, timeouts: Timeouts) {
@@ -93,7 +123,10 @@ impl Activity {
         // After a delay, one check is enough to replace the missed ones.
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            every.tick().await;
+            tokio::select! {
+                _ = every.tick() => {}
+                () = self.flooded.notified() => return,
+            }
             let age = self.age();
             let since = |then: u64| Duration::from_millis(age.saturating_sub(then));
             let open = self.open_requests();

@@ -2,7 +2,7 @@
 //! When no further connection may be opened and a client waits, connections without a request are closed.
 
 use super::activity::Activity;
-use super::client::client;
+use super::client::client_prefix;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,11 +11,18 @@ use tokio::sync::Notify;
 use tokio::task::Id;
 
 struct Entry {
-    client: IpAddr,
+    /// Address from which the connection comes.
+    peer: IpAddr,
     activity: Arc<Activity>,
     /// Signal that closes the connection.
     close: Arc<Notify>,
     is_closing: bool,
+}
+
+impl Entry {
+    fn client(&self) -> IpAddr {
+        self.activity.client().unwrap_or(self.peer)
+    }
 }
 
 /// Open connections, by the task that serves them.
@@ -31,7 +38,7 @@ impl ConnectionTable {
         close: Arc<Notify>,
     ) {
         let entry = Entry {
-            client: client(address),
+            peer: client_prefix(address),
             activity,
             close,
             is_closing: false,
@@ -51,11 +58,12 @@ impl ConnectionTable {
         }
         let mut counts = HashMap::<IpAddr, usize>::new();
         for entry in self.0.values() {
-            *counts.entry(entry.client).or_default() += 1;
+            *counts.entry(entry.client()).or_default() += 1;
         }
         let idle = self.0.values_mut().filter_map(|entry| {
             let since = entry.activity.idle_since()?;
-            Some((Reverse(counts[&entry.client]), since, entry))
+            let count = counts.get(&entry.client()).copied().unwrap_or_default();
+            Some((Reverse(count), since, entry))
         });
         let mut idle: Vec<_> = idle.collect();
         idle.sort_unstable_by_key(|(count, since, _)| (*count, *since));

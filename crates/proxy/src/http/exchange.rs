@@ -94,6 +94,8 @@ pub(super) struct OpenRequest {
     activity: Arc<Activity>,
     number: u64,
     exchange: Arc<Exchange>,
+    /// Whether the whole response, or an error in its place, was given to the client.
+    is_over: bool,
 }
 
 impl OpenRequest {
@@ -102,12 +104,16 @@ impl OpenRequest {
             activity,
             number,
             exchange,
+            is_over: false,
         }
     }
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
+        if !self.is_over {
+            self.activity.note_reset();
+        }
         self.activity.close(self.number);
     }
 }
@@ -159,7 +165,12 @@ pin_project_lite::pin_project! {
 
 impl<B> OpenBody<B> {
     /// Creates the body in the task of its stream. The client may take `stalled` for a part.
-    pub fn new(body: B, open: OpenRequest, stalled: Duration) -> Self {
+    pub fn new(body: B, mut open: OpenRequest, stalled: Duration) -> Self
+    where
+        B: Body,
+    {
+        // A server does not poll an empty body.
+        open.is_over = body.is_end_stream();
         if let Some(reset) = current_reset() {
             // The value is set once, since a request has one response.
             let _ = open.exchange.reset.set(reset);
@@ -185,12 +196,15 @@ impl<B: Body> Body for OpenBody<B> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let this = self.project();
+        let mut this = self.project();
         let age = this.open.activity.age();
         this.taking.taken(age);
         // The client has nothing to take while the service makes the next part.
         this.open.exchange.due.store(u64::MAX, Relaxed);
-        let frame = ready!(this.body.poll_frame(cx));
+        let frame = ready!(this.body.as_mut().poll_frame(cx));
+        if !matches!(frame, Some(Ok(_))) || this.body.is_end_stream() {
+            this.open.is_over = true;
+        }
         let data = frame
             .as_ref()
             .and_then(|frame| frame.as_ref().ok()?.data_ref());

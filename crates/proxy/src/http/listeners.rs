@@ -1,14 +1,13 @@
 //! HTTP listeners. The service behind a listener can be replaced while the listener stays open.
 
 use super::open_files;
-use super::{Accept, HttpListener, Limits};
-use crate::endpoint::Endpoint;
+use super::{Accept, ClientBody, HttpListener, Limits};
+use crate::address::{Address, ListeningSocket};
 use crate::exchange::{ListenerFactory, exchange};
 use anyhow::{Context, Result};
 use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::body::Incoming;
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -32,7 +31,7 @@ pub trait HttpService: Accept<ConnectionInfo: Clone + Sync + 'static> + Clone {
         self,
         client: SocketAddr,
         info: Self::ConnectionInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> impl Future<Output = Result<Response<Self::Body>, Self::Error>> + Send + 'static;
 }
 
@@ -69,6 +68,10 @@ impl<S: HttpService> Accept for Slot<S> {
     type Stream = S::Stream;
     type ConnectionInfo = S::ConnectionInfo;
 
+    fn expects_proxy_header(&self) -> bool {
+        self.service().expects_proxy_header()
+    }
+
     async fn accept(&self, stream: TcpStream) -> io::Result<(S::Stream, S::ConnectionInfo)> {
         self.service().accept(stream).await
     }
@@ -81,7 +84,9 @@ pub struct ListenerSpec<S> {
     pub name: String,
     /// Address to listen on. With port 0 the operating system chooses a port.
     /// A listener with the same name keeps this port after a reload.
-    pub listen: Endpoint,
+    pub listen: Address,
+    /// Mode of a Unix socket.
+    pub mode: u32,
     /// Limits of the listener's connections.
     pub limits: Limits,
     /// Service behind the listener.
@@ -112,17 +117,23 @@ impl<S: HttpService> ListenerFactory for Opener<S> {
     fn serves(open: &OpenListener<S>, plan: &ListenerSpec<S>) -> bool {
         let old = &open.spec;
         // With port 0, the kernel has chosen the port. Only a listener with the same name keeps this port.
-        old.listen == plan.listen && (plan.listen.port != 0 || old.name == plan.name)
+        old.listen == plan.listen && (!plan.listen.has_any_port() || old.name == plan.name)
     }
 
     fn collide(open: &OpenListener<S>, plan: &ListenerSpec<S>) -> bool {
-        open.http.address().port() == plan.listen.port
+        match (&open.spec.listen, &plan.listen) {
+            (Address::Tcp(_), Address::Tcp(plan)) => {
+                open.http.address().is_some_and(|at| at.port() == plan.port)
+            }
+            (one, other) => one == other,
+        }
     }
 
     async fn open(&self, plan: &ListenerSpec<S>) -> Result<OpenListener<S>> {
         let ListenerSpec { name, listen, .. } = plan;
+        let opened = ListeningSocket::open(listen, plan.mode).await;
         let opening = || format!("route {name}: cannot listen on {listen}");
-        let socket = listen.listen().await.with_context(opening)?;
+        let socket = opened.with_context(opening)?;
         let mut slot = Slot {
             service: Arc::new(RwLock::new(plan.service.clone())),
             open: Arc::default(),
@@ -143,12 +154,15 @@ impl<S: HttpService> ListenerFactory for Opener<S> {
     }
 
     async fn close(open: OpenListener<S>) -> ListenerSpec<S> {
-        let port = open.http.address().port();
+        let bound = open.http.address();
         let drained = open.http.drain(open.spec.limits.stall_time).await;
         // The port is free now. Open requests continue in the background.
         tokio::spawn(drained.end());
         // The new plan contains the present port. With port 0, the kernel would choose another one.
-        let listen = open.spec.listen.at_port(port);
+        let listen = match (open.spec.listen, bound) {
+            (Address::Tcp(endpoint), Some(at)) => Address::Tcp(endpoint.at_port(at.port())),
+            (listen, _) => listen,
+        };
         ListenerSpec {
             listen,
             ..open.spec
@@ -187,8 +201,8 @@ impl<S: HttpService> Listeners<S> {
         Ok(())
     }
 
-    /// Returns the name, the address and the slot of each listener.
-    pub fn all(&self) -> impl Iterator<Item = (&str, SocketAddr, &Slot<S>)> {
+    /// Returns the name, the address and the slot of each listener. A Unix socket has no such address.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Option<SocketAddr>, &Slot<S>)> {
         let open = self.0.iter();
         open.map(|listener| {
             (

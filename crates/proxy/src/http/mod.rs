@@ -4,16 +4,22 @@
 
 mod activity;
 mod client;
+mod client_body;
 mod connection_table;
 mod exchange;
 mod listeners;
 mod open_files;
+mod proxy_header;
+mod resets;
 mod slots;
 
+pub use client::client_prefix;
+pub use client_body::ClientBody;
 pub use listeners::{HttpService, ListenerSpec, Listeners, Slot};
 pub use slots::{RequestSlot, RequestSlots};
 
 use crate::BACK_OFF;
+use crate::address::ListeningSocket;
 use crate::config::{count, size, time};
 use activity::{Activity, MonitoredStream, Timeouts};
 use bytes::Buf;
@@ -36,14 +42,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 /// Maximum number of requests that a client may reset before the server processes them.
-/// After more resets, the connection is closed.
-/// The limit is high, because clients that send copies of requests reset many of them.
-const MOST_PENDING_RESETS: usize = 10_000;
+/// After more resets, the connection is closed. The module `resets` limits all other resets.
+const MOST_PENDING_RESETS: usize = 2_000;
 /// Maximum number of response bytes that wait for the client, for each request.
 /// With a larger buffer, a purge saves fewer bytes. With a smaller buffer, a fast client has to wait for the service.
 const SEND_BUFFER: usize = 64 << 10;
@@ -102,6 +107,11 @@ pub trait Accept: Send + Sync + 'static {
     /// Properties of the prepared connection.
     type ConnectionInfo: Send;
 
+    /// Whether each connection begins with a header of the PROXY protocol.
+    fn expects_proxy_header(&self) -> bool {
+        false
+    }
+
     /// Prepares a connection.
     fn accept(
         &self,
@@ -120,7 +130,7 @@ enum Stage {
 /// HTTP listener. Dropping it resets its connections.
 #[derive(Debug)]
 pub struct HttpListener {
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     stage: watch::Sender<Stage>,
     /// Whether the socket is open.
     is_listening: watch::Receiver<bool>,
@@ -135,7 +145,7 @@ impl HttpListener {
     /// # Errors
     /// The operating system reports an error.
     pub fn start<A, M, S, F, B, E>(
-        listener: TcpListener,
+        listener: ListeningSocket,
         limits: Limits,
         accept: A,
         make: M,
@@ -143,13 +153,13 @@ impl HttpListener {
     where
         A: Accept,
         M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-        S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+        S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
         B::Data: Buf,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        let address = listener.local_addr()?;
+        let address = listener.address()?;
         let (limits, limit_changes) = watch::channel(limits);
         let (stage, stage_changes) = watch::channel(Stage::Serves);
         let (set_listening, is_listening) = watch::channel(true);
@@ -172,8 +182,8 @@ impl HttpListener {
         })
     }
 
-    /// Returns the address of the listener.
-    pub const fn address(&self) -> SocketAddr {
+    /// Returns the address of the listener. A Unix socket has no such address.
+    pub const fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
@@ -256,13 +266,13 @@ fn builder(limits: &Limits) -> auto::Builder<StreamExecutor> {
 }
 
 async fn serve<A, M, S, F, B, E>(
-    listener: TcpListener,
+    listener: ListeningSocket,
     mut owner: OwnerChannels,
     shared: Arc<Shared<A, M>>,
 ) where
     A: Accept,
     M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-    S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
@@ -324,7 +334,7 @@ async fn serve<A, M, S, F, B, E>(
 
 /// Returns the connection that waits, or the next one.
 async fn next(
-    listener: &TcpListener,
+    listener: &ListeningSocket,
     waiting: &mut Option<(TcpStream, SocketAddr)>,
 ) -> io::Result<(TcpStream, SocketAddr)> {
     match waiting.take() {
@@ -336,28 +346,39 @@ async fn next(
 async fn connection<A, M, S, F, B, E>(
     shared: Arc<Shared<A, M>>,
     limits: Limits,
-    (stream, address): (TcpStream, SocketAddr),
+    (mut stream, peer): (TcpStream, SocketAddr),
     activity: Arc<Activity>,
     watcher: Watcher,
 ) where
     A: Accept,
     M: Fn(SocketAddr, A::ConnectionInfo) -> S + Send + Sync + 'static,
-    S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    S: Fn(Request<ClientBody>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
     // The TLS handshake has the same time limit as a head.
     // A client that does not finish it must not keep the connection.
-    let accepting = shared.accept.accept(stream);
-    let Ok(Ok((stream, info))) = tokio::time::timeout(limits.head_time, accepting).await else {
+    let accepting = async {
+        let address = match shared.accept.expects_proxy_header() {
+            true => proxy_header::read(&mut stream, peer).await?,
+            false => peer,
+        };
+        activity.set_client(address.ip());
+        let (stream, info) = shared.accept.accept(stream).await?;
+        io::Result::Ok((stream, info, address))
+    };
+    let accepted = tokio::time::timeout(limits.head_time, accepting).await;
+    let Ok(Ok((stream, info, address))) = accepted else {
         return;
     };
     let answer = (shared.make)(address, info);
     let monitor = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
         let open = monitor.open(request.version());
-        let answering = answer(request);
+        let (parts, body) = request.into_parts();
+        let body = ClientBody::new(body, &parts.headers);
+        let answering = answer(Request::from_parts(parts, body));
         async move {
             let answer = answering.await;
             answer.map(|answer| answer.map(|body| OpenBody::new(body, open, limits.stall_time)))

@@ -1,7 +1,7 @@
 //! Places for requests, shared fairly among clients. A client may take all places while no other client waits.
 //! When a client with fewer requests comes, it takes the place of another client's request.
 
-use super::client::client;
+use super::client::client_prefix;
 use super::exchange::current_reset;
 use std::collections::HashMap;
 use std::fmt;
@@ -98,7 +98,7 @@ impl RequestSlots {
     /// Takes a place for a request of this client. Call it in the task of the request.
     /// Returns `None` if all places are taken and no other client has to give one up.
     pub fn take(&self, address: IpAddr) -> Option<RequestSlot> {
-        let client = client(address);
+        let client = client_prefix(address);
         let mut places = self.0.lock();
         let mine = places.clients.get(&client).map_or(0, HashMap::len);
         if places.taken >= self.0.capacity && !places.evict(mine) {

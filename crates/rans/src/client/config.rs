@@ -64,6 +64,27 @@ pub struct Breaker {
     pub longest: Duration,
 }
 
+/// Slots of time of a trial of copies ([`tailcut_requests::Trial`]).
+/// Clients of the same replicas should have equal slots. Slots follow the system's clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TrialSlots {
+    /// Length of a slot, at least 1 ms. Choose at least ten times the latency of a slow request.
+    pub length: Duration,
+    /// Seed of the order of slots.
+    pub seed: u64,
+}
+
+impl Default for TrialSlots {
+    fn default() -> Self {
+        Self {
+            // Chosen, not measured. With shorter slots, requests of the slot before would count too much.
+            // With longer slots, it would take longer to find out whether copies help.
+            length: Duration::from_secs(5),
+            seed: 0,
+        }
+    }
+}
+
 /// Configuration of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientConfig {
@@ -71,8 +92,15 @@ pub struct ClientConfig {
     /// By default, the client sends a low-priority copy immediately, and the first answer purges the other copy.
     pub purging: Policy,
     /// Policy for all other replicas.
-    /// By default, the client sends a copy after its own 95th percentile of latency, for at most one request in ten.
+    /// By default, the client sends a copy after its own 95th percentile of latency.
     pub elsewhere: Policy,
+    /// Budget of all copies: hedges, copies after failures, requests to other replicas, and ranges. `None`: no limit.
+    /// The policies contain no budgets. By default, copies are at most one in ten requests, and ten more.
+    /// Replicas with a guard may get more copies: one for each request that had a good answer.
+    pub budget: Option<BudgetConfig>,
+    /// Trial that finds out whether copies help, and ends them while they do not. `None`: copies are always sent.
+    /// By default, slots have 5 s, and the seed is 0.
+    pub trial: Option<TrialSlots>,
     /// Methods of the requests that may be copied.
     pub methods: Methods,
     /// Function that returns whether a status ends a request.
@@ -106,16 +134,17 @@ impl Default for ClientConfig {
             elsewhere: Policy {
                 trigger: Trigger::AfterPercentile(Percentile::default()),
                 purge: Some(CancelScope::Running),
-                budget: Some(BudgetConfig {
-                    // Chosen, not measured: one request in ten may have a copy.
-                    // Usually one in twenty has a copy, because one in twenty is slower than the 95th percentile.
-                    // So the budget limits copies only if replicas become slow before the percentile follows.
-                    thousandths: 100,
-                    // Chosen, not measured: even in a burst, ten slow requests may be copied.
-                    burst: 10,
-                }),
                 ..Policy::DUPLICATE_LOW
             },
+            budget: Some(BudgetConfig {
+                // Chosen, not measured: one request in ten may have a copy.
+                // Usually one in twenty has a copy, because one in twenty is slower than the 95th percentile.
+                // So the budget limits hedges only if replicas become slow before the percentile follows.
+                thousandths: 100,
+                // Chosen, not measured: even in a burst, ten slow requests may be copied.
+                burst: 10,
+            }),
+            trial: Some(TrialSlots::default()),
             methods: Methods::Safe,
             acceptable,
             unsent: |_| false,
@@ -149,11 +178,20 @@ impl ClientConfig {
         }
     }
 
+    /// Returns the slots of the trial. Without copies there is nothing to find out, so there is no trial.
+    pub(super) fn trial_slots(&self, replicas: usize) -> Option<TrialSlots> {
+        let sends_copies = self.purging.copies > 1 || self.elsewhere.copies > 1;
+        self.trial.filter(|_| sends_copies && replicas > 1)
+    }
+
     /// Returns the fault of the configuration, if it has one.
     pub fn fault(&self) -> Option<&'static str> {
         for policy in [&self.purging, &self.elsewhere] {
             if let Some(fault) = policy.fault() {
                 return Some(fault);
+            }
+            if policy.budget.is_some() || policy.uses_credit {
+                return Some("the budget of a client is not part of its policies");
             }
             // The driver supports only one primary and one copy, and drops the other one after the first answer.
             if policy.copies > 2 || policy.quorum != 1 || policy.aggregates {
@@ -161,6 +199,10 @@ impl ClientConfig {
                     "a client sends two copies at most, and the first answer ends a request",
                 );
             }
+        }
+        let length = self.trial.map(|trial| trial.length);
+        if length.is_some_and(|length| length < Duration::from_millis(1)) {
+            return Some("the slots of a trial must have at least 1 ms");
         }
         if !self.resets.rate.is_finite() || self.resets.rate < 0.0 {
             return Some("the rate of resets must be a number of at least 0");

@@ -51,16 +51,17 @@ impl<S> Client<S> {
         answer: &Result<Response<R>, E>,
     ) {
         let learns = self.replicas[replica].purges == Purges::Learn;
-        let breaker = self.shared.config.breaker;
+        let config = &self.shared.config;
         let mut state = self.shared.lock();
-        state.stats[replica].note((began, Instant::now()), learns, breaker, answer);
+        state.note(replica, (began, Instant::now()), learns, config, answer);
     }
 
     /// Records that a replica failed in the middle of an answer.
     pub(crate) fn note_failure(&self, replica: usize) {
         let breaker = self.shared.config.breaker;
         let mut state = self.shared.lock();
-        state.stats[replica].failed(Instant::now(), breaker);
+        let clock = state.clock();
+        state.stats[replica].failed(Instant::now(), breaker, clock);
     }
 
     /// Takes one reset from a replica's budget. Returns `false` if the budget is used up.
@@ -75,8 +76,19 @@ impl<S> Client<S> {
         may
     }
 
-    /// Returns whether a status ends a request.
-    pub(crate) fn is_acceptable(&self, status: http::StatusCode) -> bool {
-        (self.shared.config.acceptable)(status)
+    /// Takes a request to another replica, or a repeated request, from the budget of copies.
+    /// Returns `false` if the budget is used up.
+    pub(crate) fn may_send_copy(&self) -> bool {
+        self.shared.lock().may_send_copy(&self.shared.config)
+    }
+
+    /// Counts a request that was sent directly and had a complete answer.
+    pub(crate) fn note_success(&self) {
+        self.shared.lock().on_success();
+    }
+
+    /// Counts a request that was sent directly and got no answer of any replica.
+    pub(crate) fn note_overload(&self) {
+        self.shared.lock().on_overload();
     }
 }

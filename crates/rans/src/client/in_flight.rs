@@ -14,7 +14,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(super) fn begin(shared: Arc<Shared>, replica: usize) -> Self {
-        shared.lock().stats[replica].in_flight += 1;
+        shared.lock().on_sent(replica);
         Self { shared, replica }
     }
 }
@@ -38,6 +38,16 @@ impl<R> AnswerBody<R> {
     pub(crate) fn new(body: R, flight: InFlight) -> Self {
         let flight = Some(flight);
         Self { body, flight }
+    }
+
+    /// Returns the replica that sends the body. Returns `None` after the end of the body.
+    pub(crate) fn replica(&self) -> Option<usize> {
+        self.flight.as_ref().map(|flight| flight.replica)
+    }
+
+    /// Returns the body, and the value that counts its request as in flight.
+    pub(crate) fn into_parts(self) -> (R, Option<InFlight>) {
+        (self.body, self.flight)
     }
 }
 

@@ -14,7 +14,7 @@ mod replica_stats;
 mod sending;
 mod shared;
 
-pub use config::{Breaker, ClientConfig, Methods, ResetBudget, acceptable};
+pub use config::{Breaker, ClientConfig, Methods, ResetBudget, TrialSlots, acceptable};
 pub use discovered::{Discovered, DiscoveredError};
 pub use in_flight::AnswerBody;
 pub(crate) use in_flight::InFlight;
@@ -33,6 +33,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tailcut_requests::{Trial, TrialReport};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -97,6 +98,18 @@ impl<S> Client<S> {
     /// Returns the counters of the client.
     pub fn counts(&self) -> ClientCounts {
         self.shared.lock().counts
+    }
+
+    /// Returns what the trial of copies has found so far, or `None` if there is no trial.
+    pub fn trial(&self) -> Option<TrialReport> {
+        self.shared.lock().trial.as_ref().map(Trial::report)
+    }
+
+    /// Takes over what a former client of the same route knows: latencies, the budget, and the trial of copies.
+    /// Both clients need the same configuration. Call it before the first request.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn continue_from(&self, former: &Self) {
+        self.shared.continue_from(&former.shared);
     }
 
     /// Returns the present state of each replica, in the order of the replicas.

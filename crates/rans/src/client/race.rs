@@ -4,15 +4,15 @@ use super::in_flight::{AnswerBody, InFlight};
 use super::replay::Replay;
 use super::replica::{Purges, Replica};
 use super::sending::{Sent, send};
-use super::shared::{Messages, PolicyChoice, Shared};
+use super::shared::{Beginning, Messages, Shared};
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId};
+use tailcut_requests::{Class, CopyId, HIGH, Purpose, RequestHeader, RequestId, Ticket, TrialEnd};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
@@ -33,11 +33,15 @@ where
     parts: Parts,
     /// Body of the request. The last copy takes the body out.
     body: Option<B>,
-    /// Number and policy of the request. They are set when the request has begun.
-    request: Option<(RequestId, PolicyChoice)>,
+    /// Number of the request. It is set when the request has begun.
+    request: Option<RequestId>,
     running: Vec<Running<R, E>>,
-    /// Replicas that have received the request.
+    /// Replicas to which the request was sent.
     tried: Vec<usize>,
+    /// Whether a replica may have received the request.
+    was_received: bool,
+    /// Request in the trial of copies.
+    ticket: Option<Ticket>,
     /// Timer that expires when the next copy is due.
     timer: Option<Pin<Box<Sleep>>>,
     /// First answer whose status was not acceptable. Without such an answer: the first error.
@@ -62,6 +66,8 @@ where
             request: None,
             running: Vec::new(),
             tried: Vec::new(),
+            was_received: false,
+            ticket: None,
             timer: None,
             unacceptable: None,
         }
@@ -69,23 +75,27 @@ where
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<AnswerBody<R>>, E>> {
         loop {
-            let (id, policy) = match self.request {
-                Some((id, policy)) => {
-                    let messages = self.shared.lock().messages(id, policy);
+            let id = match self.request {
+                Some(id) => {
+                    let messages = self.shared.lock().messages(id);
                     self.send_messages(messages);
-                    (id, policy)
+                    id
                 }
                 None => self.begin().expect("a client has a replica"),
             };
-            if let Some(answer) = self.poll_copies(cx, policy) {
+            if let Some(answer) = self.poll_copies(cx) {
                 self.request = None;
+                let is_good = answer
+                    .as_ref()
+                    .is_ok_and(|answer| (self.shared.config.acceptable)(answer.status()));
+                self.end_trial(!is_good);
                 return Poll::Ready(answer);
             }
             // `poll_copies` has sent the request to other replicas under a new number. The new copies are polled first.
-            if self.request != Some((id, policy)) {
+            if self.request != Some(id) {
                 continue;
             }
-            let due = self.shared.lock().wait(id, policy, cx.waker());
+            let due = self.shared.lock().wait(id, cx.waker());
             let Some(due) = due else {
                 return Poll::Pending;
             };
@@ -100,23 +110,35 @@ where
                 return Poll::Pending;
             }
             self.timer = None;
-            self.shared.lock().on_timeout(due, policy);
+            self.shared.lock().on_timeout(due);
         }
     }
 
-    /// Begins the request. Returns `None` if all replicas have already received it.
-    fn begin(&mut self) -> Option<(RequestId, PolicyChoice)> {
+    /// Begins the request, for the first time or at other replicas.
+    /// Returns `None` if it was sent to all replicas, or if the budget of copies is used up.
+    fn begin(&mut self) -> Option<RequestId> {
         let now = Instant::now();
         let allowed = self.shared.config.methods.allow(&self.parts.method);
         // A request is copied only if its method allows it and its body can be sent twice.
         let again = allowed.then(|| self.body.as_ref().and_then(Replay::replay));
         let is_copied = again.flatten().is_some();
         let moment = (now, self.shared.time(now));
-        let begun = self.shared.lock().begin(moment, is_copied, &self.tried);
-        let (id, policy, messages) = begun?;
-        self.request = Some((id, policy));
+        if self.tried.is_empty() {
+            let mut state = self.shared.lock();
+            self.ticket = state.trial.as_mut().map(|trial| trial.begin(moment.1));
+        }
+        let beginning = Beginning {
+            is_copied,
+            tried: &self.tried,
+            is_unsent: !self.was_received,
+            may_copy: self.ticket.is_none_or(|ticket| ticket.may_copy),
+        };
+        let config = &self.shared.config;
+        let begun = self.shared.lock().begin(moment, config, &beginning);
+        let (id, messages) = begun?;
+        self.request = Some(id);
         self.send_messages(messages);
-        Some((id, policy))
+        Some(id)
     }
 
     /// Sends the request to further replicas, if this error allows it.
@@ -160,11 +182,7 @@ where
     }
 
     /// Returns the final answer, if there is one.
-    fn poll_copies(
-        &mut self,
-        cx: &mut Context<'_>,
-        policy: PolicyChoice,
-    ) -> Option<Result<Response<AnswerBody<R>>, E>> {
+    fn poll_copies(&mut self, cx: &mut Context<'_>) -> Option<Result<Response<AnswerBody<R>>, E>> {
         let mut at = 0;
         while let Some(copy) = self.running.get_mut(at) {
             let Poll::Ready(answer) = copy.sent.answering.as_mut().poll(cx) else {
@@ -178,21 +196,31 @@ where
             let is_good = status.is_some_and(self.shared.config.acceptable);
             let mut state = self.shared.lock();
             let learns = self.replicas[copy.sent.replica].purges == Purges::Learn;
-            let breaker = self.shared.config.breaker;
-            state.stats[copy.sent.replica].note((copy.sent.began, now), learns, breaker, &answer);
+            let moment = (copy.sent.began, now);
+            state.note(
+                copy.sent.replica,
+                moment,
+                learns,
+                &self.shared.config,
+                &answer,
+            );
             if is_good {
                 state.counts.won_by_copy += u64::from(copy.id.copy > 0);
-                state.on_answer(time, copy.id, policy);
-                let messages = state.messages(copy.id.request, policy);
+                state.on_answer(time, copy.id);
+                let messages = state.messages(copy.id.request);
                 // `send_messages` takes the lock again, for example to count resets.
                 drop(state);
                 self.send_messages(messages);
                 return Some(attach_in_flight(answer, copy.sent.flight));
             }
             state.counts.failed += 1;
+            let is_unsent = answer
+                .as_ref()
+                .is_err_and(|error| (self.shared.config.unsent)(error));
+            self.was_received |= !is_unsent;
             // After a failure the policy may send the next copy immediately, so its messages are read here.
-            let goes_on = state.on_failure(time, copy.id, policy);
-            let messages = state.messages(copy.id.request, policy);
+            let goes_on = state.on_failure(time, copy.id);
+            let messages = state.messages(copy.id.request);
             drop(state);
             if let Err(error) = &answer
                 && !goes_on
@@ -212,7 +240,11 @@ where
                 self.unacceptable = Some(unacceptable);
             }
             if !goes_on {
-                return self.unacceptable.take();
+                let unacceptable = self.unacceptable.take();
+                if unacceptable.as_ref().is_some_and(is_overload) {
+                    self.shared.lock().on_overload();
+                }
+                return unacceptable;
             }
             // `send_messages` may have added or removed copies, so the indices have changed.
             self.send_messages(messages);
@@ -227,6 +259,21 @@ where
     R: Send + 'static,
     E: Send + 'static,
 {
+    /// Ends the request in the trial of copies.
+    fn end_trial(&mut self, has_failed: bool) {
+        let Some(ticket) = self.ticket.take() else {
+            return;
+        };
+        let end = TrialEnd {
+            copies: u32::try_from(self.tried.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            has_failed,
+        };
+        let now = self.shared.time(Instant::now());
+        if let Some(trial) = &mut self.shared.lock().trial {
+            trial.end(now, ticket, end);
+        }
+    }
+
     /// Drops a copy. If the replica's budget of resets is used up, the copy runs to its end instead.
     fn purge(&mut self, id: CopyId) {
         let Some(at) = self.running.iter().position(|copy| copy.id == id) else {
@@ -260,15 +307,26 @@ where
     E: Send + 'static,
 {
     fn drop(&mut self) {
+        // Until then the request had no answer, so the time until then counts in the trial.
+        self.end_trial(false);
         // The application has dropped the request before its answer.
-        if let Some((id, policy)) = self.request.take() {
-            self.shared.lock().abandon(id, policy);
+        if let Some(id) = self.request.take() {
+            self.shared.lock().abandon(id);
         }
         while let Some(copy) = self.running.last() {
             let id = copy.id;
             self.purge(id);
         }
     }
+}
+
+/// Returns whether the result of a request is a sign that its replicas are overloaded or unreachable.
+/// Other bad answers, such as 404, say nothing about the load.
+fn is_overload<R, E>(result: &Result<Response<R>, E>) -> bool {
+    result.as_ref().map_or(true, |answer| {
+        let status = answer.status();
+        status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+    })
 }
 
 fn attach_in_flight<R, E>(

@@ -1,15 +1,20 @@
 //! State that all requests of a client share: statistics of the replicas, and state of the policies.
 
-use super::config::ClientConfig;
+use super::config::{ClientConfig, TrialSlots};
 use super::replica::{ClientCounts, Purges};
-use super::replica_stats::ReplicaStats;
+use super::replica_stats::{Clock, ReplicaStats};
+use crate::via::names_guard;
+use http::Response;
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use tailcut_requests::{Client, CopyId, Purpose, RequestHeader, RequestId};
-use tailcut_units::{HostId, Time};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tailcut_requests::{
+    Client, CopyId, Policy, Purpose, RequestHeader, RequestId, Trial, TrialConfig, Trigger,
+};
+use tailcut_units::{Duration, HostId, Time};
 use tokio::time::Instant;
 
 /// One in this number of copies goes to a random replica. All other copies go to the least loaded replicas.
@@ -17,11 +22,17 @@ use tokio::time::Instant;
 /// With a larger number, the client notices later that a replica has become fast.
 const EXPLORING: u64 = 8;
 
-/// Policy that a request follows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PolicyChoice {
-    Purging,
-    Elsewhere,
+/// Request that begins, for the first time or again at other replicas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beginning<'a> {
+    /// Whether the request may be copied.
+    pub is_copied: bool,
+    /// Replicas that have failed for this request.
+    pub tried: &'a [usize],
+    /// Whether none of these replicas has received the request.
+    pub is_unsent: bool,
+    /// Whether the request may have copies that are not sent because of a failure.
+    pub may_copy: bool,
 }
 
 /// Messages to replicas that a request has to send now.
@@ -36,7 +47,9 @@ struct Inbox {
 pub(super) struct State {
     pub stats: Vec<ReplicaStats>,
     pub counts: ClientCounts,
-    policies: [Client; 2],
+    policy: Client,
+    /// Trial of copies. `None`: copies are always sent.
+    pub trial: Option<Trial>,
     /// Messages for requests whose copy became due while another request polled the policy.
     inboxes: HashMap<RequestId, Inbox>,
     next: u32,
@@ -61,10 +74,16 @@ impl Shared {
         }
         let began = Instant::now();
         let stats = |purges: Purges| ReplicaStats::new(began, purges.known(), config.resets);
+        let stats: Vec<_> = replicas.map(stats).collect();
+        let slots = config.trial_slots(stats.len());
         let state = State {
-            stats: replicas.map(stats).collect(),
+            stats,
             counts: ClientCounts::default(),
-            policies: [Client::new(config.purging)?, Client::new(config.elsewhere)?],
+            policy: Client::new(Policy {
+                budget: config.budget,
+                ..config.elsewhere
+            })?,
+            trial: slots.map(|slots| new_trial(slots, Time::ZERO)),
             inboxes: HashMap::new(),
             next: 0,
             random,
@@ -91,11 +110,15 @@ impl Shared {
                 ReplicaStats::without_requests,
             )
         };
+        let stats: Vec<_> = replicas.map(stats).collect();
+        let slots = self.config.trial_slots(stats.len());
+        let trial = state.trial.clone().map(|trial| trial.moved(0));
         let next = State {
-            stats: replicas.map(stats).collect(),
+            stats,
             counts: state.counts,
-            // The new policies keep the measured latencies and budgets. Requests in flight finish in the old state.
-            policies: state.policies.each_ref().map(Client::without_requests),
+            // The new policy keeps the measured latencies and the budget. Requests in flight finish in the old state.
+            policy: state.policy.without_requests(),
+            trial: trial.or_else(|| slots.map(|slots| new_trial(slots, self.time(now)))),
             inboxes: HashMap::new(),
             next: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -105,6 +128,20 @@ impl Shared {
             began: self.began,
             state: Mutex::new(next),
         }
+    }
+
+    /// Takes over the knowledge of a former client with the same configuration.
+    #[cfg(feature = "gateway")]
+    pub fn continue_from(&self, former: &Self) {
+        let (policy, trial) = {
+            let former = former.lock();
+            (former.policy.without_requests(), former.trial.clone())
+        };
+        let mut state = self.lock();
+        state.policy = policy;
+        // The times of both clients differ, so the trial gets the time at which this client began.
+        let since = former.time(self.began).as_ns();
+        state.trial = trial.map(|trial| trial.moved(since));
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
@@ -121,15 +158,35 @@ impl Shared {
     }
 }
 
+/// Creates a trial whose slots follow the system's clock.
+fn new_trial(slots: TrialSlots, now: Time) -> Trial {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let epoch = epoch.map_or(0, |since| since.as_nanos().min(u64::MAX.into()) as u64);
+    let epoch = epoch.saturating_sub(now.as_ns());
+    let length = slots.length.as_nanos().min(u64::MAX.into()) as u64;
+    let config = TrialConfig {
+        slot: Duration::from_ns(length),
+        seed: slots.seed,
+        epoch,
+    };
+    Trial::new(config, now)
+}
+
 impl State {
     /// Begins a request. Its primary goes to the less loaded of two random replicas. Its copy goes to another replica.
-    /// The replicas in `tried` have failed for this request. Returns `None` if no replica is left.
+    /// Returns `None` if no replica is left, or if the budget of copies is used up.
     pub fn begin(
         &mut self,
         (now, time): (Instant, Time),
-        is_copied: bool,
-        tried: &[usize],
-    ) -> Option<(RequestId, PolicyChoice, Messages)> {
+        config: &ClientConfig,
+        beginning: &Beginning<'_>,
+    ) -> Option<(RequestId, Messages)> {
+        let &Beginning {
+            is_copied,
+            tried,
+            is_unsent,
+            may_copy,
+        } = beginning;
         let mut candidates = self.open(now);
         if !tried.is_empty() {
             candidates.retain(|replica| !tried.contains(replica));
@@ -145,23 +202,121 @@ impl State {
             true => self.draw(&mut candidates),
             false => None,
         };
-        let purges = |replica: usize| self.stats[replica].purges == Some(true);
-        let policy = match copy {
-            Some(copy) if purges(copy) && purges(primary) => PolicyChoice::Purging,
-            _ => PolicyChoice::Elsewhere,
-        };
+        let mut policy = self.policy(config, primary, copy);
+        if !may_copy {
+            policy.trigger = Trigger::OnFailure;
+        }
         let mut id = RequestId(self.next);
-        // Both policies share the inboxes, so a number must be free in both policies.
-        while self.policies.iter().any(|client| client.is_pending(id)) {
+        while self.policy.is_pending(id) {
             id = RequestId(id.0.wrapping_add(1));
         }
         self.next = id.0.wrapping_add(1);
         let hosts = [primary, copy.unwrap_or(primary)].map(|index| HostId(index as u32));
         let hosts = &hosts[..1 + usize::from(copy.is_some())];
         // An HTTP answer counts only when it is complete, so the policy sees an object of one byte.
-        self.policies[policy as usize].submit(time, id, 1, hosts);
-        self.counts.requests += u64::from(tried.is_empty());
-        Some((id, policy, self.messages(id, policy)))
+        if tried.is_empty() {
+            self.policy.submit_with(time, id, 1, hosts, policy);
+            self.counts.requests += 1;
+        } else if is_unsent {
+            // No replica has received the request, so this is not a copy.
+            self.policy.submit_with(time, id, 1, hosts, policy);
+        } else if self.policy.resubmit_with(time, id, 1, hosts, policy) {
+            self.counts.copies += 1;
+        } else {
+            return None;
+        }
+        Some((id, self.messages(id)))
+    }
+
+    /// Returns the policy of a request to these replicas.
+    fn policy(&self, config: &ClientConfig, primary: usize, copy: Option<usize>) -> Policy {
+        let both = |property: fn(&ReplicaStats) -> bool| {
+            let replicas = [Some(primary), copy].into_iter().flatten();
+            copy.is_some()
+                && replicas
+                    .into_iter()
+                    .all(|index| property(&self.stats[index]))
+        };
+        let policy = match both(|stats| stats.purges == Some(true)) {
+            true => config.purging,
+            false => config.elsewhere,
+        };
+        Policy {
+            budget: config.budget,
+            // Without a guard, a copy delays the requests that come after it.
+            // Only an answer shows a guard. If the replica is said to purge, its first copies may use credit.
+            uses_credit: both(|stats| stats.purges == Some(true) && stats.has_guard != Some(false)),
+            ..policy
+        }
+    }
+
+    /// Takes a copy that the policy does not know from the budget. Returns `false` if the budget is used up.
+    pub fn may_send_copy(&mut self, config: &ClientConfig) -> bool {
+        let policy = Policy {
+            budget: config.budget,
+            ..config.elsewhere
+        };
+        let may = self.policy.may_send_copy(&policy);
+        self.counts.copies += u64::from(may);
+        may
+    }
+
+    /// Updates the statistics of a replica from its answer, or from the reason why it gave no answer.
+    pub fn note<R, E>(
+        &mut self,
+        replica: usize,
+        (began, now): (Instant, Instant),
+        learns: bool,
+        config: &ClientConfig,
+        answer: &Result<Response<R>, E>,
+    ) {
+        let clock = self.clock();
+        let stats = &mut self.stats[replica];
+        match answer {
+            Ok(answer) if (config.acceptable)(answer.status()) => {
+                stats.answered(now - began, clock);
+            }
+            // Such an answer is not a failure of the replica: for example, the object may not exist.
+            Ok(answer) if !answer.status().is_server_error() => stats.answered_badly(clock),
+            _ => stats.failed(now, config.breaker, clock),
+        }
+        if let Ok(answer) = answer {
+            let has_guard = names_guard(answer.headers());
+            stats.has_guard = Some(has_guard);
+            if learns {
+                stats.purges = Some(has_guard);
+            }
+        }
+    }
+
+    /// Records a good answer to a request that the policy does not know.
+    pub fn on_success(&mut self) {
+        self.policy.on_success();
+    }
+
+    /// Records that a request had no good answer, because its replicas are overloaded or unreachable.
+    pub fn on_overload(&mut self) {
+        self.policy.on_overload();
+    }
+
+    /// Counts a request or copy that is sent to a replica.
+    pub fn on_sent(&mut self, replica: usize) {
+        let requests = self.counts.requests;
+        self.stats[replica].on_sent(requests);
+    }
+
+    /// Returns whether the replica `one` will probably answer earlier than the replica `other`.
+    fn is_lighter(&self, one: usize, other: usize) -> bool {
+        let clock = self.clock();
+        self.stats[one].is_lighter_than(&self.stats[other], clock)
+    }
+
+    /// Returns the clock of the replicas' statistics.
+    pub fn clock(&self) -> Clock {
+        Clock {
+            requests: self.counts.requests,
+            replicas: self.stats.len(),
+        }
     }
 
     /// Returns the indices of the open replicas.
@@ -182,9 +337,7 @@ impl State {
     ) -> Option<(usize, Option<usize>)> {
         let first = self.draw(candidates)?;
         Some(match self.draw(candidates) {
-            Some(second) if self.stats[second].is_lighter_than(&self.stats[first]) => {
-                (second, Some(first))
-            }
+            Some(second) if self.is_lighter(second, first) => (second, Some(first)),
             second => (first, second),
         })
     }
@@ -194,8 +347,7 @@ impl State {
         let mut lightest = self.draw(candidates)?;
         let mut others = Vec::with_capacity(candidates.len());
         while let Some(next) = self.draw(candidates) {
-            let is_lighter = self.stats[next].is_lighter_than(&self.stats[lightest]);
-            others.push(match is_lighter {
+            others.push(match self.is_lighter(next, lightest) {
                 true => std::mem::replace(&mut lightest, next),
                 false => next,
             });
@@ -219,12 +371,12 @@ impl State {
     }
 
     /// Returns the messages that a request has to send now.
-    pub fn messages(&mut self, id: RequestId, policy: PolicyChoice) -> Messages {
+    pub fn messages(&mut self, id: RequestId) -> Messages {
         let mut messages = match self.inboxes.get_mut(&id) {
             Some(inbox) => std::mem::take(&mut inbox.messages),
             None => Messages::new(),
         };
-        let client = &mut self.policies[policy as usize];
+        let client = &mut self.policy;
         while let Some((server, header)) = client.poll_transmit() {
             let message = (server.0 as usize, header);
             let is_copy = header.purpose == Purpose::Ask && header.copy.copy > 0;
@@ -244,26 +396,26 @@ impl State {
     }
 
     /// Stores the waker of a request that waits. Returns the time at which its next copy is due.
-    pub fn wait(&mut self, id: RequestId, policy: PolicyChoice, waker: &Waker) -> Option<Time> {
-        let due = self.policies[policy as usize].due(id)?;
+    pub fn wait(&mut self, id: RequestId, waker: &Waker) -> Option<Time> {
+        let due = self.policy.due(id)?;
         let inbox = self.inboxes.entry(id).or_default();
         inbox.waker = Some(waker.clone());
         Some(due)
     }
 
-    pub fn on_timeout(&mut self, time: Time, policy: PolicyChoice) {
-        self.policies[policy as usize].on_timeout(time);
+    pub fn on_timeout(&mut self, time: Time) {
+        self.policy.on_timeout(time);
     }
 
     /// Records a good answer to a copy.
-    pub fn on_answer(&mut self, time: Time, copy: CopyId, policy: PolicyChoice) {
-        self.policies[policy as usize].on_bytes(time, copy, 1);
+    pub fn on_answer(&mut self, time: Time, copy: CopyId) {
+        self.policy.on_bytes(time, copy, 1);
         self.close_inbox(copy.request);
     }
 
     /// Records that a copy will have no good answer. Returns `false` if no other copy is left.
-    pub fn on_failure(&mut self, time: Time, copy: CopyId, policy: PolicyChoice) -> bool {
-        let goes_on = self.policies[policy as usize].on_failure(time, copy);
+    pub fn on_failure(&mut self, time: Time, copy: CopyId) -> bool {
+        let goes_on = self.policy.on_failure(time, copy);
         if !goes_on {
             self.close_inbox(copy.request);
         }
@@ -278,8 +430,8 @@ impl State {
     }
 
     /// Removes a request that the application has dropped.
-    pub fn abandon(&mut self, id: RequestId, policy: PolicyChoice) {
-        self.policies[policy as usize].abandon(id);
+    pub fn abandon(&mut self, id: RequestId) {
+        self.policy.abandon(id);
         self.close_inbox(id);
     }
 }

@@ -12,12 +12,19 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tower_service::Service;
 
+#[derive(Clone, Debug)]
+enum Destination {
+    Tcp(Authority),
+    #[cfg(any(feature = "gateway", feature = "guard"))]
+    Unix(std::path::PathBuf),
+}
+
 /// Connector that opens TCP connections to one server, and sets their options before the SYN.
 /// The connector resolves the name for each connection, and tries the addresses in order.
 /// A service for TLS can wrap the connector.
 #[derive(Clone, Debug)]
 pub struct Connector {
-    to: Authority,
+    to: Destination,
     options: SocketOptions,
     time: Duration,
 }
@@ -36,12 +43,32 @@ impl Connector {
         if to.port_u16().is_none() || to.as_str().contains('@') {
             return Err("a server needs a host and a port, such as 10.1.2.3:9000");
         }
+        let to = Destination::Tcp(to);
         Ok(Self { to, options, time })
     }
 
+    /// Creates a connector to a Unix socket, which has `time` to accept a connection.
+    #[cfg(any(feature = "gateway", feature = "guard"))]
+    pub(crate) fn unix(path: &std::path::Path, time: Duration) -> Self {
+        Self {
+            to: Destination::Unix(path.to_owned()),
+            options: SocketOptions::default(),
+            time,
+        }
+    }
+
     async fn open(self) -> io::Result<TokioIo<TcpStream>> {
+        let to = match &self.to {
+            Destination::Tcp(to) => to.as_str(),
+            #[cfg(any(feature = "gateway", feature = "guard"))]
+            Destination::Unix(path) => {
+                let opening = tokio::time::timeout(self.time, tailcut_proxy::connect(path)).await;
+                let opened = opening.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+                return opened.map(TokioIo::new);
+            }
+        };
         let mut last = None;
-        for address in lookup_host(self.to.as_str()).await? {
+        for address in lookup_host(to).await? {
             let opening = tokio::time::timeout(self.time, self.open_to(address)).await;
             match opening.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok(stream) => return Ok(TokioIo::new(stream)),

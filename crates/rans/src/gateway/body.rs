@@ -2,8 +2,10 @@
 //! Other bodies are forwarded while they arrive.
 
 use crate::client::AnswerBody;
+use crate::connection_fields;
 use crate::connections::{ConnectionBody, ConnectionError};
 use crate::ranges::{RangesBody, RangesError};
+use crate::reason::Reason;
 use crate::stall_timer::StallTimer;
 use crate::stored_body::{Collected, StoredBody, collect};
 use crate::upload::RequestBody;
@@ -28,6 +30,15 @@ pub(super) enum AnswerFault {
     Parts(RangesError),
 }
 
+impl From<&AnswerFault> for Reason {
+    fn from(fault: &AnswerFault) -> Self {
+        match fault {
+            AnswerFault::Cut(_) | AnswerFault::Parts(_) => Self::AnswerCut,
+            AnswerFault::Stalled => Self::AnswerStalled,
+        }
+    }
+}
+
 /// Answer of a replica that is forwarded while it arrives.
 pub(super) struct Download {
     body: ConnectionBody<RequestBody>,
@@ -45,7 +56,11 @@ impl Body for Download {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => {
                 self.stall.moved();
-                Poll::Ready(frame.map(|frame| frame.map_err(AnswerFault::Cut)))
+                let mut frame = frame.map(|frame| frame.map_err(AnswerFault::Cut));
+                if let Some(Ok(frame)) = &mut frame {
+                    connection_fields::remove_from_trailers(frame);
+                }
+                Poll::Ready(frame)
             }
             Poll::Pending => {
                 ready!(self.stall.poll(cx));

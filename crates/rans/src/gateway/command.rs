@@ -4,12 +4,14 @@ use super::acceptor::Gateway;
 use super::config::{DEFAULT_ADMIN, GatewayConfig};
 use anyhow::Result;
 use clap::Args;
-use tailcut_proxy::config::Flags;
+use tailcut_proxy::config::{Action, Flags};
 use tailcut_proxy::run;
 
 /// Flags of `tailcut gateway`.
 #[derive(Args, Debug)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     mut_arg("config", |flag| flag.required_unless_present("listen")),
     mut_arg("admin", |flag| Flags::admin_help(flag, DEFAULT_ADMIN)),
     after_help = "\
@@ -24,7 +26,7 @@ a certificate, reads the configuration again. If it has an error, the present co
 Examples:
   tailcut gateway --listen 8080 --replica http://10.0.0.1:80 --replica http://10.0.0.2:80
   tailcut gateway --listen 8080 --replica 9001 --replica 9002 --set purges=yes --set protocol=http2
-  tailcut gateway --config /etc/tailcut/gateway.toml --check"
+  tailcut gateway check /etc/tailcut/gateway.toml"
 )]
 pub struct GatewayCommand {
     /// Address of one more route, in addition to the routes of the file; a port alone means 127.0.0.1
@@ -35,6 +37,8 @@ pub struct GatewayCommand {
     replica: Vec<String>,
     #[command(flatten)]
     flags: Flags,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
 /// Runs the command.
@@ -42,7 +46,8 @@ pub struct GatewayCommand {
 /// # Errors
 /// A value in the configuration that is not allowed, or an address that cannot be listened on.
 pub fn execute(command: &GatewayCommand) -> Result<()> {
-    let flags = &command.flags;
+    let check = command.action.as_ref().map(Action::flags);
+    let flags = check.as_ref().unwrap_or(&command.flags);
     run::<Gateway>(flags, || {
         let mut draft = flags.draft()?;
         if let Some(listen) = &command.listen {

@@ -1,18 +1,24 @@
 //! Configuration of a gateway. All values are checked, and all files read, before a socket is opened.
 
+use super::grpc::NonFatal;
+use super::matching::Match;
 use crate::client::{Methods, Purges};
 use crate::connections::Protocol;
 use crate::ranges::Verify;
+use crate::trace::TraceConfig;
 use anyhow::Result;
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailcut_proxy::config::{
-    Common, Draft, Scalar, Table, count, name, scalar, size, time, unique, unique_addresses,
+    Common, Draft, Scalar, Table, count, keys, name, scalar, size, socket_mode, time, unique,
+    unique_addresses,
 };
 use tailcut_proxy::http::Limits as ListenerLimits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::{ClientTls, ServerTls};
-use tailcut_proxy::{Endpoint, PORTS};
+use tailcut_proxy::{Address, DEFAULT_MODE, Endpoint, PORTS};
 use tailcut_units::{Bytes, quantity};
 
 /// Address of the admin server (health and metrics), unless the configuration contains another one.
@@ -52,11 +58,15 @@ pub struct ReplicaConfig {
     /// Whether connections to the replica use TLS.
     pub is_https: bool,
     /// Address of the replica.
-    pub to: Endpoint,
+    pub to: Address,
 }
 
 impl ReplicaConfig {
     fn parse(text: &str) -> Option<Self> {
+        if let Some(to) = Address::parse(text, &PORTS).filter(|to| to.tcp().is_none()) {
+            let is_https = false;
+            return Some(Self { is_https, to });
+        }
         let (is_https, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
             Some(("https", rest)) => (true, rest),
@@ -74,15 +84,14 @@ impl ReplicaConfig {
             true => rest.to_owned(),
             false => format!("{rest}:{}", if is_https { 443 } else { 80 }),
         };
-        let to = Endpoint::parse(&whole, &PORTS)?;
+        let to = Address::Tcp(Endpoint::parse(&whole, &PORTS)?);
         Some(Self { is_https, to })
     }
 }
 
 impl<'de> Deserialize<'de> for ReplicaConfig {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let allowed =
-            "http://HOST:PORT, https://HOST:PORT, HOST:PORT, or a port of 127.0.0.1; no path";
+        let allowed = "http://HOST:PORT, https://HOST:PORT, HOST:PORT, or a port of 127.0.0.1; no path; or unix:/path";
         scalar(from, allowed, |found| match found {
             Scalar::Text(text) => Self::parse(text),
             Scalar::Count(port) => Self::parse(&port.to_string()),
@@ -218,10 +227,16 @@ pub struct RouteConfig {
     /// Name of the route. It is unique, and a label of the metrics.
     #[serde(default = "unnamed", deserialize_with = "name")]
     pub name: String,
-    /// Address of the listener.
-    pub listen: Endpoint,
+    /// Address of the listener. Several routes with `match` may have the same listener.
+    pub listen: Address,
     /// Replicas, at least one.
     pub replicas: Vec<ReplicaConfig>,
+    /// Mode of the listener's file, if it is a Unix socket.
+    #[serde(default = "default_mode", deserialize_with = "socket_mode")]
+    pub listen_mode: u32,
+    /// Requests that the route takes.
+    #[serde(rename = "match", default)]
+    pub matching: Match,
     /// HTTP version of the replicas.
     #[serde(default)]
     pub protocol: Protocol,
@@ -246,9 +261,22 @@ pub struct RouteConfig {
         deserialize_with = "thousandths::<0, 1_000, _, _>"
     )]
     pub budget: u32,
+    /// Whether the gateway finds out whether copies help, and ends them while they do not.
+    #[serde(default = "yes")]
+    pub do_no_harm: bool,
+    /// Length of a slot of time with or without copies, for [`do_no_harm`](Self::do_no_harm), 100 ms to 1 h.
+    #[serde(
+        rename = "trial_slot",
+        default = "seconds::<5>",
+        deserialize_with = "time::<100, HOUR, _>"
+    )]
+    pub trial_slot: Duration,
     /// Methods of the requests that may be sent twice.
     #[serde(default)]
     pub methods: Methods,
+    /// Codes of gRPC after which a call may be sent to another replica.
+    #[serde(default)]
+    pub grpc_non_fatal: NonFatal,
     /// Size of a range, 64 KiB to 1 GiB.
     /// Objects that are larger than a range are requested in ranges from two replicas at the same time.
     /// `None`: each answer comes from one replica.
@@ -266,6 +294,9 @@ pub struct RouteConfig {
     /// Whether requests contain the number of the copy.
     #[serde(rename = "tell_copies", default = "yes")]
     pub marks_copies: bool,
+    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
+    #[serde(default)]
+    pub proxy_protocol: bool,
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,
@@ -284,6 +315,13 @@ pub struct RouteConfig {
     /// Sizes of the largest bodies that are stored completely.
     #[serde(skip)]
     pub stored_bodies: StoredBodyLimits,
+    /// Identifiers of requests.
+    #[serde(skip)]
+    pub trace: TraceConfig,
+}
+
+const fn default_mode() -> u32 {
+    DEFAULT_MODE
 }
 
 fn unnamed() -> String {
@@ -343,6 +381,7 @@ impl RouteConfig {
         let mut route: Self = at.read()?;
         route.times = at.read()?;
         route.stored_bodies = at.read()?;
+        route.trace = at.read()?;
         let limits = at.table("limits");
         route.limits = limits.read()?;
         route.limits.listener = limits.read()?;
@@ -354,6 +393,9 @@ impl RouteConfig {
         }
         if replicas.is_empty() {
             return Err(at.refuse("replicas", "a list of at least one replica"));
+        }
+        if at.has("trial_slot") && !route.do_no_harm {
+            return Err(at.refuse("trial_slot", "only with do_no_harm"));
         }
         if at.has("verify") && route.ranges.is_none() {
             return Err(at.refuse("verify", "only with ranges"));
@@ -373,6 +415,46 @@ impl RouteConfig {
     }
 }
 
+/// Finds the routes that use the listener of an earlier route, and gives them its limits. Returns their indices.
+/// A route after one that takes all requests would never be chosen, so it cannot use its listener.
+fn share_listeners(tables: &[Table<'_>], routes: &mut [RouteConfig]) -> Result<BTreeSet<usize>> {
+    let mut followers = BTreeSet::new();
+    for index in 0..routes.len() {
+        let (earlier, rest) = routes.split_at_mut(index);
+        let (Some(route), Some(at)) = (rest.first_mut(), tables.get(index)) else {
+            continue;
+        };
+        // Each listener with port 0 gets another port.
+        let shared =
+            |other: &&RouteConfig| other.listen == route.listen && !other.listen.has_any_port();
+        let Some(first) = earlier.iter().find(shared) else {
+            continue;
+        };
+        if earlier
+            .iter()
+            .filter(shared)
+            .any(|other| other.matching.is_of_all())
+        {
+            continue;
+        }
+        let allowed = "only in the first route of an address";
+        for key in ["tls", "proxy_protocol", "listen_mode"] {
+            if at.has(key) {
+                return Err(at.refuse(key, allowed));
+            }
+        }
+        let limits = at.table("limits");
+        for key in keys::<ListenerLimits>() {
+            if limits.has(key) {
+                return Err(limits.refuse(key, allowed));
+            }
+        }
+        route.limits.listener = first.limits.listener;
+        followers.insert(index);
+    }
+    Ok(followers)
+}
+
 /// Configuration of the whole gateway.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GatewayConfig {
@@ -382,6 +464,8 @@ pub struct GatewayConfig {
     pub admin: Option<Endpoint>,
     /// Longest time that open requests may continue after a signal to stop.
     pub drain: Duration,
+    /// Access log and error log.
+    pub log: LogConfig,
 }
 
 impl GatewayConfig {
@@ -394,16 +478,21 @@ impl GatewayConfig {
         let common: Common = top.read()?;
         let tables = top.tables("routes", "route")?;
         let routes = tables.iter().map(RouteConfig::read);
-        let config = Self {
+        let mut config = Self {
             routes: routes.collect::<Result<_>>()?,
             admin: common.admin(DEFAULT_ADMIN),
             drain: common.drain_timeout,
+            log: top.table("log").read()?,
         };
         draft.finish()?;
+        let followers = share_listeners(&tables, &mut config.routes)?;
         let routes = || tables.iter().cloned().zip(&config.routes);
         let names = routes().map(|(at, route)| (at, "name", "", &route.name));
         unique("a name", names)?;
-        let listens = routes().map(|(at, route)| (at, "listen", "", route.listen.clone()));
+        let first = routes()
+            .enumerate()
+            .filter(|(index, _)| !followers.contains(index));
+        let listens = first.map(|(_, (at, route))| (at, "listen", "", route.listen.clone()));
         unique_addresses(&top, listens, config.admin.as_ref())?;
         Ok(config)
     }

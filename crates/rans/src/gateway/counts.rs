@@ -1,8 +1,9 @@
 //! Counters of a route.
 
 use crate::client::ClientCounts;
+use crate::request_log::AnswerCounts;
 use http::StatusCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tailcut_proxy::metrics::{Counter, Gauge, Histogram};
 use tokio::time::Instant;
@@ -21,6 +22,8 @@ pub(super) struct RouteCounts {
     pub open: Gauge,
     pub left: Counter,
     pub refused: Counter,
+    /// Finished requests by status and reason.
+    pub finished: Arc<AnswerCounts>,
     /// Times from a request to its answer, in seconds.
     pub latencies: Histogram,
     /// Sum of the counters of this route's former clients.
@@ -34,6 +37,7 @@ impl Default for RouteCounts {
             open: Gauge::default(),
             left: Counter::default(),
             refused: Counter::default(),
+            finished: Arc::default(),
             latencies: Histogram::new(BOUNDS),
             past: Mutex::default(),
         }

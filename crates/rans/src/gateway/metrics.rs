@@ -4,12 +4,15 @@ use super::counts::RouteCounts;
 use super::route::Route;
 use crate::client::{ClientCounts, ReplicaState};
 use crate::ranges::{Ranges, RangesCounts};
+use std::sync::PoisonError;
 use tailcut_proxy::metrics::{ConstCounter, ConstGauge, Page, Unit};
+use tailcut_requests::{TrialReport, Verdict};
 
 /// Route, and the number of connections of its listener.
 pub(super) struct RouteMetrics<'a> {
     pub route: &'a Route,
-    pub connections: usize,
+    /// Number of connections of the listener. `None`: another route shows it.
+    pub connections: Option<usize>,
 }
 
 impl RouteMetrics<'_> {
@@ -91,7 +94,7 @@ const STATES: [MetricOf<ReplicaState>; 3] = [
 ];
 
 /// Returns the text of the metrics page.
-pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
+pub(super) fn page(routes: &[RouteMetrics<'_>], dropped_lines: u64) -> String {
     let mut page = Page::new("tailcut_gateway");
     let answered = routes.iter().flat_map(|shown| {
         let statuses = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(str::to_owned);
@@ -103,6 +106,19 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
     });
     let help = "Requests answered, by the first digit of their status";
     page.family("requests", None, help, answered);
+    let finished = routes.iter().flat_map(|shown| {
+        let counts = shown.counts().finished.labels();
+        counts.into_iter().map(|([status, reason], count)| {
+            let [route] = shown.label();
+            ([route, status, reason], ConstCounter::new(count))
+        })
+    });
+    page.family(
+        "answers",
+        None,
+        "Requests that are over, by status, and by the reason why they failed",
+        finished,
+    );
     let of_routes = || routes.iter().map(|shown| (shown.label(), shown.counts()));
     page.family(
         "requests_open",
@@ -128,7 +144,7 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
         "Connections of clients",
         routes
             .iter()
-            .map(|shown| (shown.label(), ConstGauge::new(shown.connections as u64))),
+            .filter_map(|shown| Some((shown.label(), ConstGauge::new(shown.connections? as u64)))),
     );
     for (name, help, value) in RANGES {
         let samples = routes.iter().map(|shown| {
@@ -140,7 +156,7 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
     }
     for (name, help, value) in CLIENTS {
         let samples = routes.iter().map(|shown| {
-            let counts = shown.route.pool().client.counts();
+            let counts = shown.route.pool().counts();
             let counts = shown.counts().with_past(&counts);
             (shown.label(), ConstCounter::new(value(&counts)))
         });
@@ -152,15 +168,64 @@ pub(super) fn page(routes: &[RouteMetrics<'_>]) -> String {
         "Time until the first byte of an answer, or the last byte of a small answer",
         of_routes().map(|(label, counts)| (label, counts.latencies.clone())),
     );
+    trials(&mut page, routes);
     replicas(&mut page, routes);
+    page.single(
+        "log_lines_dropped",
+        "Lines of logs that were dropped, because their output was too slow",
+        ConstCounter::new(dropped_lines),
+    );
     page.text()
+}
+
+/// Name and help text of a metric of the trials, and a function that returns its value if it is known.
+type TrialMetric = (&'static str, &'static str, fn(&TrialReport) -> Option<f64>);
+
+const TRIALS: [TrialMetric; 3] = [
+    (
+        "copies_gain_ratio",
+        "Share of the mean latency that copies save; below 0: they make requests slower",
+        |report| report.gain,
+    ),
+    (
+        "copies_cost_ratio",
+        "Copies for each request, in slots of time with copies",
+        |report| report.cost,
+    ),
+    (
+        "copies_help",
+        "Whether copies help: 1, they do not: 0, not known yet: 0.5",
+        |report| {
+            Some(match report.verdict {
+                Verdict::Helps => 1.0,
+                Verdict::Unknown => 0.5,
+                Verdict::Useless => 0.0,
+            })
+        },
+    ),
+];
+
+fn trials(page: &mut Page, routes: &[RouteMetrics<'_>]) {
+    for (name, help, value) in TRIALS {
+        let samples = routes.iter().filter_map(|shown| {
+            let value = value(&shown.route.pool().trial()?)?;
+            Some((shown.label(), ConstGauge::new(value)))
+        });
+        page.family(name, None, help, samples);
+    }
+    let tests = routes.iter().filter_map(|shown| {
+        let tests = shown.route.pool().trial()?.tests;
+        Some((shown.label(), ConstCounter::new(tests)))
+    });
+    let help = "Comparisons of slots of time with and without copies";
+    page.family("copies_tests", None, help, tests);
 }
 
 fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
     let all = || {
         routes.iter().flat_map(|shown| {
             let pool = shown.route.pool();
-            let states = pool.client.states();
+            let states = pool.states();
             let members = pool.members.clone().into_iter().zip(states);
             members.map(|(member, state)| {
                 let [route] = shown.label();
@@ -170,6 +235,29 @@ fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
             })
         })
     };
+    let unresolved = routes.iter().flat_map(|shown| {
+        let unresolved = shown
+            .route
+            .unresolved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let replicas = shown.route.config.replicas.iter().enumerate();
+        let samples = replicas.map(|(index, replica)| {
+            let [route] = shown.label();
+            let replica = ("replica", replica.to.to_string());
+            (
+                [route, replica],
+                ConstGauge::new(u64::from(unresolved.contains(&index))),
+            )
+        });
+        samples.collect::<Vec<_>>()
+    });
+    page.family(
+        "replica_unresolved",
+        None,
+        "Whether a replica has no address, because its name could not be resolved",
+        unresolved,
+    );
     page.family(
         "replica_requests",
         None,
@@ -181,6 +269,23 @@ fn replicas(page: &mut Page, routes: &[RouteMetrics<'_>]) {
         None,
         "Requests and copies of a replica without a whole answer",
         all().map(|(labels, counts, _)| (labels, counts.failed.clone())),
+    );
+    let reasons = all().flat_map(|([route, replica, address], counts, _)| {
+        let reasons = counts.reasons().into_iter();
+        reasons.map(move |(reason, count)| {
+            let labels = [route.clone(), replica.clone(), address.clone()];
+            let reason = ("reason", reason.name().to_owned());
+            (
+                labels.into_iter().chain([reason]).collect::<Vec<_>>(),
+                ConstCounter::new(count),
+            )
+        })
+    });
+    page.family(
+        "replica_failures",
+        None,
+        "Requests and copies of a replica without a whole answer, by reason",
+        reasons,
     );
     for (name, help, value) in STATES {
         let samples = all().map(|(labels, _, state)| (labels, ConstGauge::new(value(&state))));

@@ -5,7 +5,7 @@
 //! A request is first translated (`translate`). Its body is stored if it is small enough to be sent twice (`body`).
 //! The client then sends the request over connections to replicas (`upstream`).
 //! A small answer is read to its end before it counts.
-//! A route (`route`) does all these steps for one listener (`acceptor`).
+//! A route (`route`) does all these steps. The routes of one listener (`acceptor`) have conditions (`matching`).
 //! The [`Gateway`] contains the routes of a configuration, and can change the configuration at run time.
 
 mod acceptor;
@@ -14,6 +14,8 @@ mod check;
 mod command;
 mod config;
 mod counts;
+mod grpc;
+mod matching;
 mod metrics;
 mod pool;
 mod route;
@@ -26,3 +28,5 @@ pub use config::{
     Check, Duplicates, Forwarded, GatewayConfig, Limits, ReplicaConfig, RouteConfig,
     StoredBodyLimits, Times,
 };
+pub use grpc::NonFatal;
+pub use matching::Match;

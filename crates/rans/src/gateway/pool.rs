@@ -2,29 +2,38 @@
 //! Each address is a separate replica, with one set of connections for primaries and one for copies.
 
 use super::config::{Duplicates, ReplicaConfig, RouteConfig};
-use super::upstream::{Counts, Failure, Upstream};
-use crate::client::{Client, ClientConfig, Replica};
+use super::upstream::{Counts, Failure, Upstream, Warning};
+use crate::client::{
+    Client, ClientConfig, ClientCounts, Purges, Replica, ReplicaState, TrialSlots,
+};
 use crate::connections::{
     ConnectionConfig, ConnectionError, Connections, Connector, Wire, is_readable,
 };
 use crate::ranges::{Ranges, RangesConfig};
 use crate::socket::SocketOptions;
 use crate::upload::RequestBody;
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use http::uri::Authority;
 use hyper_util::rt::TokioIo;
-
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tailcut_proxy::Address;
+use tailcut_proxy::log::Log;
 use tailcut_proxy::tls::{self, ServerName, Stream, server_name};
-use tailcut_requests::{BudgetConfig, CancelScope, Percentile, Policy, Trigger};
+use tailcut_requests::{BudgetConfig, Percentile, Policy, TrialReport, Trigger};
+use tailcut_units::stream_seed;
+use tokio::net::lookup_host;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tower_service::Service;
 
 /// Connector to one address.
@@ -57,7 +66,7 @@ impl Service<()> for Dial {
         Box::pin(async move {
             // This limit covers TCP and TLS together.
             // The connector's limit covers only one attempt to connect over TCP.
-            let opened = tokio::time::timeout(time, opening).await;
+            let opened = timeout(time, opening).await;
             let stream = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             stream.map(TokioIo::new)
         })
@@ -70,11 +79,38 @@ impl Wire for TokioIo<Stream> {
     }
 }
 
+/// Address of a replica.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum At {
+    /// Address of TCP.
+    Tcp(SocketAddr),
+    /// Path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Returns the host of requests without a host.
+pub(super) fn host_of(to: &Address) -> String {
+    match to {
+        Address::Tcp(endpoint) => endpoint.to_string(),
+        // A path is not a host.
+        Address::Unix(_) => "localhost".to_owned(),
+    }
+}
+
 /// Replica at one address.
 #[derive(Clone)]
 pub(super) struct Member {
     pub replica: ReplicaConfig,
-    pub address: SocketAddr,
+    pub address: At,
     pub counts: Arc<Counts>,
     connections: [Upstream; 2],
 }
@@ -87,43 +123,110 @@ impl Member {
 }
 
 /// Replicas of a route, and their client.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Pool {
     pub members: Vec<Member>,
-    pub client: Client<Upstream>,
+    /// `None`: no replica has an address yet.
+    pub client: Option<Client<Upstream>>,
     /// Client for objects in ranges, if the route uses ranges.
     pub ranges: Option<Ranges<Upstream>>,
 }
 
 /// Addresses of replicas, each with the index of its replica in the configuration.
-pub(super) type Addresses = BTreeSet<(usize, SocketAddr)>;
+pub(super) type Addresses = BTreeSet<(usize, At)>;
 
-/// Resolves the names of all replicas. Returns each address with the index of its replica in the configuration.
-pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Result<Addresses> {
-    let mut addresses = Addresses::new();
+/// Result of a resolution.
+#[derive(Default)]
+pub(super) struct Resolved {
+    pub addresses: Addresses,
+    /// Replicas whose names could not be resolved, each with its index and the error.
+    pub failures: Vec<(usize, io::Error)>,
+}
+
+/// Longest time for which the start waits for a name server.
+const RESOLVE_TIME: Duration = Duration::from_secs(5);
+
+/// Resolves the names of all replicas at the same time.
+pub(super) async fn resolve(replicas: &[ReplicaConfig]) -> Resolved {
+    let mut lookups = JoinSet::new();
+    let mut resolved = Resolved::default();
     for (index, replica) in replicas.iter().enumerate() {
-        let to = &replica.to;
-        let found = tokio::net::lookup_host((to.host.as_str(), to.port)).await;
-        let found = found.with_context(|| format!("replica {to}: its name cannot be resolved"))?;
-        addresses.extend(found.map(|address| (index, address)));
+        let to = match &replica.to {
+            Address::Tcp(to) => to.clone(),
+            Address::Unix(path) => {
+                resolved.addresses.insert((index, At::Unix(path.clone())));
+                continue;
+            }
+        };
+        lookups.spawn(async move {
+            let looking = async {
+                let found = lookup_host((to.host.as_str(), to.port)).await?;
+                Ok::<_, io::Error>(found.collect::<Vec<_>>())
+            };
+            let found = timeout(RESOLVE_TIME, looking).await;
+            (
+                index,
+                found.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+            )
+        });
     }
-    match addresses.is_empty() {
-        true => Err(anyhow!("no replica's name has an address")),
-        false => Ok(addresses),
+    while let Some(looked) = lookups.join_next().await {
+        match looked {
+            Ok((index, Ok(found))) if !found.is_empty() => {
+                resolved
+                    .addresses
+                    .extend(found.into_iter().map(|address| (index, At::Tcp(address))));
+            }
+            Ok((index, Ok(_))) => {
+                let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                resolved.failures.push((index, none));
+            }
+            Ok((index, Err(error))) => resolved.failures.push((index, error)),
+            // The lookup does not panic, and only the end of the program cancels it.
+            Err(_) => {}
+        }
+    }
+    resolved
+}
+
+impl Resolved {
+    /// Adds the former addresses of replicas whose names could not be resolved.
+    pub fn keep(&mut self, replicas: &[ReplicaConfig], members: &[Member]) {
+        for (index, _) in &self.failures {
+            let Some(replica) = replicas.get(*index) else {
+                continue;
+            };
+            let former = members.iter().filter(|member| member.replica == *replica);
+            self.addresses
+                .extend(former.map(|member| (*index, member.address.clone())));
+        }
+    }
+
+    /// Returns the replicas that have no address.
+    pub fn without_address(&self) -> BTreeSet<usize> {
+        let failed = self.failures.iter().map(|(index, _)| *index);
+        failed
+            .filter(|index| !self.addresses.iter().any(|(known, _)| known == index))
+            .collect()
     }
 }
 
 impl Pool {
     /// Creates a pool of these addresses. A replica that is in `before` keeps its connections.
-    pub fn new(config: &RouteConfig, addresses: &Addresses, before: &[Member]) -> Result<Self> {
-        let member = |(index, address): &(usize, SocketAddr)| {
+    pub fn new(
+        config: &RouteConfig,
+        log: &Log,
+        addresses: &Addresses,
+        before: &[Member],
+    ) -> Result<Self> {
+        let member = |(index, address): &(usize, At)| {
             let replica = &config.replicas[*index];
             let known = before
                 .iter()
                 .find(|known| known.address == *address && known.replica == *replica);
             match known {
                 Some(known) => Ok(known.clone()),
-                None => join(config, replica, *address),
+                None => join(config, log, replica, address),
             }
         };
         let members = addresses.iter().map(member).collect::<Result<Vec<_>>>()?;
@@ -140,8 +243,11 @@ impl Pool {
             // The seed is random, so that gateways that start together do not choose the same replicas.
             RandomState::new().hash_one(0)
         };
-        let client =
-            Client::new(replicas.collect(), client(config), seed).map_err(|why| anyhow!(why))?;
+        let replicas: Vec<_> = replicas.collect();
+        if replicas.is_empty() {
+            return Ok(Self::default());
+        }
+        let client = Client::new(replicas, client(config), seed).map_err(|why| anyhow!(why))?;
         let in_parts = |piece| {
             let ranges = RangesConfig {
                 piece,
@@ -156,22 +262,37 @@ impl Pool {
         Ok(Self {
             ranges: config.ranges.map(in_parts).transpose()?,
             members,
-            client,
+            client: Some(client),
         })
+    }
+
+    /// Returns the counters of the client.
+    pub fn counts(&self) -> ClientCounts {
+        self.client.as_ref().map(Client::counts).unwrap_or_default()
+    }
+
+    /// Returns what the trial of copies has found so far, if there is a trial.
+    pub fn trial(&self) -> Option<TrialReport> {
+        self.client.as_ref().and_then(Client::trial)
+    }
+
+    /// Returns the state of each replica, in the order of the members.
+    pub fn states(&self) -> Vec<ReplicaState> {
+        self.client.as_ref().map(Client::states).unwrap_or_default()
     }
 }
 
-fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> Result<Member> {
+fn join(config: &RouteConfig, log: &Log, replica: &ReplicaConfig, address: &At) -> Result<Member> {
     let authority = |text: String| Authority::try_from(text).map_err(|error| anyhow!("{error}"));
     // The connection is opened to one address of the name. Requests that contain no host get the name as their host.
-    let at = authority(address.to_string())?;
-    let host = authority(replica.to.to_string())?;
+    let host = authority(host_of(&replica.to))?;
     let tls = match replica.is_https {
         true => {
             let given = &config.replica_tls;
             let is_http2 = config.protocol == crate::connections::Protocol::Two;
             let client = tls::Client::new(given, is_http2)?;
-            let name = given.server_name.as_deref().unwrap_or(&replica.to.host);
+            let host = replica.to.tcp().map_or("localhost", |to| &to.host);
+            let name = given.server_name.as_deref().unwrap_or(host);
             Some((client, server_name(name)?))
         }
         false => None,
@@ -183,10 +304,23 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
         linger: config.times.linger,
         ..ConnectionConfig::default()
     };
+    // The warning is about copies beyond the budget, so there is none without a budget.
+    let may_warn = config.purges == Purges::Yes && config.budget < 1_000;
+    let warning = may_warn.then(|| Arc::new(Warning::new(log, &config.name, &replica.to)));
     let counts = Arc::new(Counts::default());
+    let name: Arc<str> = match replica.to.to_string() {
+        to if to == address.to_string() => to.into(),
+        to => format!("{to} ({address})").into(),
+    };
     let upstream = || {
         let time = config.times.connect;
-        let connector = Connector::new(at.clone(), SocketOptions::default(), time);
+        let connector = match address {
+            At::Tcp(at) => {
+                let at = authority(at.to_string())?;
+                Connector::new(at, SocketOptions::default(), time)
+            }
+            At::Unix(path) => Ok(Connector::unix(path, time)),
+        };
         let dial = Dial {
             connector: connector.map_err(|why| anyhow!(why))?,
             tls: tls.clone(),
@@ -198,14 +332,16 @@ fn join(config: &RouteConfig, replica: &ReplicaConfig, address: SocketAddr) -> R
                 host.clone(),
                 connection_config,
             ),
+            name: Arc::clone(&name),
             counts: Arc::clone(&counts),
             time: config.times.answer,
             whole: config.stored_bodies.whole,
+            warning: warning.clone(),
         })
     };
     Ok(Member {
         replica: replica.clone(),
-        address,
+        address: address.clone(),
         counts: Arc::clone(&counts),
         connections: [upstream()?, upstream()?],
     })
@@ -219,22 +355,23 @@ fn unsent(error: &dyn Any) -> bool {
     )
 }
 
+/// Returns a number that is the same for the same name at all gateways.
+fn seed_of(name: &str) -> u64 {
+    name.bytes()
+        .fold(0, |seed, byte| stream_seed(seed, 0, byte.into()))
+}
+
 /// Returns the configuration of a route's client.
 fn client(config: &RouteConfig) -> ClientConfig {
     let percentile = Percentile {
         thousandths: config.percentile,
         ..Percentile::default()
     };
-    let policy = |when, budget| match when {
+    let policy = |when| match when {
         Duplicates::Off => Policy::SINGLE,
-        Duplicates::AtOnce => Policy {
-            budget,
-            ..Policy::DAS
-        },
+        Duplicates::AtOnce => Policy::DAS,
         Duplicates::AfterPercentile => Policy {
             trigger: Trigger::AfterPercentile(percentile),
-            purge: Some(CancelScope::Running),
-            budget,
             ..Policy::DAS
         },
     };
@@ -244,10 +381,16 @@ fn client(config: &RouteConfig) -> ClientConfig {
         burst: 10,
     };
     // A budget of 1,000 for a thousand requests allows every copy, so no limit is needed.
-    let elsewhere = (config.budget < 1_000).then_some(budget);
+    let budget = (config.budget < 1_000).then_some(budget);
     ClientConfig {
-        purging: policy(config.duplicates, None),
-        elsewhere: policy(config.elsewhere, elsewhere),
+        purging: policy(config.duplicates),
+        elsewhere: policy(config.elsewhere),
+        budget,
+        trial: config.do_no_harm.then(|| TrialSlots {
+            length: config.trial_slot,
+            // Gateways of one route have the same slots, so the route's name determines the seed.
+            seed: seed_of(&config.name),
+        }),
         methods: config.methods,
         unsent,
         marks_copies: config.marks_copies,

@@ -4,19 +4,24 @@ use super::body::{AnswerFault, Content, ResponseBody};
 use super::check;
 use super::config::RouteConfig;
 use super::counts::{OpenRequest, RouteCounts};
-use super::pool::{Addresses, Pool, resolve};
+use super::grpc::{self, Throttle};
+use super::pool::{Pool, Resolved, resolve};
 use super::translate::{self, ClientInfo};
-use super::upstream::Failure;
+use super::upstream::{Failure, Hedged};
+use crate::client::Methods;
 use crate::connections::ConnectionError;
 use crate::priority::class_of;
 use crate::ranges::RangesError;
 use crate::request_head::Refusal;
+use crate::request_log::RouteLog;
+use crate::stored_body::StoredBody;
 use crate::upload::{RequestBody, UploadLimits};
 use anyhow::{Context as _, Result};
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
-use std::sync::{Arc, PoisonError, RwLock};
-use tailcut_proxy::http::RequestSlots;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tailcut_proxy::http::{ClientBody, RequestSlots};
+use tailcut_proxy::log::Log;
 use tailcut_requests::Class;
 use tokio::task::JoinSet;
 use tower_service::Service;
@@ -27,6 +32,10 @@ pub(super) struct Route {
     pub counts: Arc<RouteCounts>,
     pool: RwLock<Arc<Pool>>,
     slots: RequestSlots,
+    pub log: RouteLog,
+    throttle: Arc<Throttle>,
+    /// Indices of the replicas that have no address.
+    pub unresolved: Mutex<BTreeSet<usize>>,
     /// Background tasks, which end when the route is dropped.
     _tasks: JoinSet<()>,
 }
@@ -34,10 +43,12 @@ pub(super) struct Route {
 impl Route {
     /// Resolves the replicas' names and creates the route. A former route with this name passes its counters on.
     /// The former route also passes its connections to replicas on, if their settings are equal.
-    pub async fn open(config: &RouteConfig, before: Option<&Self>) -> Result<Arc<Self>> {
+    pub async fn open(config: &RouteConfig, before: Option<&Self>, log: &Log) -> Result<Arc<Self>> {
         let name = &config.name;
-        let resolved = resolve(&config.replicas).await;
-        let addresses = resolved.with_context(|| format!("route {name}"))?;
+        let mut resolved = resolve(&config.replicas).await;
+        let former = before.map(Self::pool);
+        let known = former.as_ref().map_or(&[][..], |pool| &pool.members);
+        resolved.keep(&config.replicas, known);
         // Open connections keep their settings, so the new route can use them only if the settings are equal.
         let reusable = before.filter(|before| {
             let old = &before.config;
@@ -45,17 +56,30 @@ impl Route {
                 old.times == config.times && old.stored_bodies.whole == config.stored_bodies.whole;
             times_are && old.protocol == config.protocol && old.replica_tls == config.replica_tls
         });
-        let pool = reusable.map(Self::pool);
+        let pool = former.as_ref().filter(|_| reusable.is_some());
         let members = pool.as_ref().map_or(&[][..], |pool| &pool.members);
-        let pool =
-            Pool::new(config, &addresses, members).with_context(|| format!("route {name}"))?;
+        let pool = Pool::new(config, log, &resolved.addresses, members)
+            .with_context(|| format!("route {name}"))?;
         let counts = before.map(|before| Arc::clone(&before.counts));
+        let counts = counts.unwrap_or_default();
+        let log = RouteLog {
+            route: config.name.as_str().into(),
+            log: log.clone(),
+            counts: Arc::clone(&counts.finished),
+            trace: config.trace,
+        };
+        check::report(config, &log.log, &resolved);
+        let unresolved = resolved.without_address();
+        let is_incomplete = !unresolved.is_empty();
         Ok(Arc::new_cyclic(|route| Self {
             config: config.clone(),
-            counts: counts.unwrap_or_default(),
+            counts,
+            log,
+            throttle: Arc::default(),
             pool: RwLock::new(Arc::new(pool)),
             slots: RequestSlots::new(config.limits.pending as usize),
-            _tasks: check::tasks(config, route),
+            unresolved: Mutex::new(unresolved),
+            _tasks: check::tasks(config, route, is_incomplete),
         }))
     }
 
@@ -67,8 +91,15 @@ impl Route {
     }
 
     /// Sets new addresses of the replicas. Returns whether they differ from the old addresses.
-    pub fn move_to(&self, addresses: &Addresses) -> Result<bool> {
+    /// A replica whose name could not be resolved keeps its former addresses.
+    pub fn move_to(&self, mut resolved: Resolved) -> Result<bool> {
         let before = self.pool();
+        resolved.keep(&self.config.replicas, &before.members);
+        *self
+            .unresolved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = resolved.without_address();
+        let addresses = &resolved.addresses;
         let is_same = before.members.len() == addresses.len()
             && addresses.iter().all(|(index, address)| {
                 let replica = &self.config.replicas[*index];
@@ -78,9 +109,12 @@ impl Route {
         if is_same {
             return Ok(false);
         }
-        let pool = Pool::new(&self.config, addresses, &before.members)?;
+        let pool = Pool::new(&self.config, &self.log.log, addresses, &before.members)?;
+        if let (Some(client), Some(former)) = (&pool.client, &before.client) {
+            client.continue_from(former);
+        }
         // The counters of a new client start at 0, but a counter on the metrics page must never fall.
-        self.counts.keep(before.client.counts());
+        self.counts.keep(before.counts());
         *self.pool.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pool);
         Ok(true)
     }
@@ -89,7 +123,7 @@ impl Route {
     pub async fn answer(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Response<ResponseBody> {
         let mut open = OpenRequest::begin(&self.counts);
         let is_head = request.method() == Method::HEAD;
@@ -104,7 +138,7 @@ impl Route {
     async fn forward(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<ResponseBody>, Refusal> {
         // The request is refused immediately. A request that waits here would hide the overload from its client.
         let refused = || {
@@ -124,7 +158,7 @@ impl Route {
     async fn exchange(
         &self,
         client_info: ClientInfo,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> Result<Response<Content>, Refusal> {
         let (mut parts, body) = request.into_parts();
         translate::request(&mut parts, client_info, &self.config)?;
@@ -136,9 +170,20 @@ impl Route {
             stored: self.config.stored_bodies.replay,
             stall: limits.listener.stall_time,
         };
-        let body = RequestBody::take(body, upload, may_store)
-            .await
-            .map_err(Refusal::from)?;
+        let may_hedge = may_store
+            && self.config.methods == Methods::All
+            && grpc::is_call(&parts.headers)
+            && self.throttle.allows();
+        let body = match may_hedge {
+            // The future of requests that are no calls stays small.
+            true => Box::pin(RequestBody::prompt(body, upload, grpc::PATIENCE)).await,
+            false => RequestBody::take(body, upload, may_store).await,
+        };
+        let body = body.map_err(Refusal::from)?;
+        if may_hedge && body.is_stored() {
+            let hedged = Hedged(Arc::clone(&self.throttle), self.config.grpc_non_fatal);
+            parts.extensions.insert(hedged);
+        }
         let progress = body.progress();
         let pool = self.pool();
         let may_split = may_store && parts.method == Method::GET;
@@ -150,9 +195,19 @@ impl Route {
                 Err(error) => Err(of_error(&error)),
             };
         }
-        let mut client = pool.client.clone();
+        let Some(mut client) = pool.client.clone() else {
+            return Err(Refusal(
+                StatusCode::BAD_GATEWAY,
+                "no replica has an address\n",
+            ));
+        };
         match client.call(request).await {
             Ok(answer) => Ok(answer.map(|body| Content::Replica(Box::new(body)))),
+            // All copies of a call had a code that is not fatal. The client gets the first of these answers.
+            Err(Failure::Code(head)) => Ok(Response::from_parts(
+                *head,
+                Content::Text(StoredBody::default()),
+            )),
             Err(failure) => Err(match progress.and_then(|progress| progress.fault()) {
                 Some(fault) => fault.into(),
                 None => of_failure(&failure),
@@ -190,6 +245,8 @@ fn of_failure(failure: &Failure) -> Refusal {
         Failure::Answer(AnswerFault::Cut(_) | AnswerFault::Parts(_)) => {
             Refusal(bad, "the replica's answer is not complete\n")
         }
+        // The caller has handed such an answer to the client.
+        Failure::Code(_) => Refusal(bad, "no replica has processed the call\n"),
         Failure::Slow => Refusal(slow, "the replica did not begin its answer\n"),
         Failure::Answer(AnswerFault::Stalled) => {
             Refusal(slow, "no further bytes of the replica's answer arrived\n")
@@ -197,7 +254,8 @@ fn of_failure(failure: &Failure) -> Refusal {
     }
 }
 
-fn refused(refusal: Refusal, is_head: bool) -> Response<ResponseBody> {
+/// Returns the answer to a request that the gateway refuses.
+pub(super) fn refused(refusal: Refusal, is_head: bool) -> Response<ResponseBody> {
     // An answer to HEAD has no body (RFC 9110, section 9.3.2).
     let text = if is_head { "" } else { refusal.1 };
     refusal.answer(ResponseBody::text(text))

@@ -7,6 +7,7 @@ use crate::request_head::{self, Refusal};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use std::net::{IpAddr, SocketAddr};
+use tailcut_proxy::UNIX_CLIENT;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -48,10 +49,11 @@ fn forward(headers: &mut HeaderMap, client_info: ClientInfo, forwarded: Forwarde
     };
     // A listener for both IP families reports an IPv4 client with a mapped IPv6 address.
     let address = client_info.address.ip().to_canonical();
+    let is_known = client_info.address != UNIX_CLIENT;
     match forwarded {
         Forwarded::Off => {}
         Forwarded::XForwarded => {
-            if let Ok(address) = HeaderValue::try_from(address.to_string()) {
+            if is_known && let Ok(address) = HeaderValue::try_from(address.to_string()) {
                 // Earlier proxies may have added their clients to the field, so it is a list.
                 headers.append(X_FORWARDED_FOR, address);
             }
@@ -60,6 +62,8 @@ fn forward(headers: &mut HeaderMap, client_info: ClientInfo, forwarded: Forwarde
         }
         Forwarded::Standard => {
             let node = match address {
+                // RFC 7239, section 6.2.
+                _ if !is_known => "unknown".to_owned(),
                 IpAddr::V4(address) => address.to_string(),
                 IpAddr::V6(address) => format!("\"[{address}]\""),
             };

@@ -33,7 +33,7 @@ pub struct GuardConfig {
     )]
     pub workers: u32,
     /// Largest number of requests that wait, over all classes.
-    /// If there are more, the newest request of the lowest class is refused.
+    /// If there are more, a request of the lowest class is refused: the newest one of the client with the most of them.
     #[cfg_attr(
         feature = "guard",
         serde(deserialize_with = "count::<0, 4_294_967_295, _, _>")
@@ -48,6 +48,17 @@ pub struct GuardConfig {
         )
     )]
     pub queue_time: Duration,
+    /// Time after which a running request that waits for its own client gives its worker to another client, 1 ms to 24 h.
+    /// Such a request waits for a part of its body, or until its client takes a part of the answer.
+    /// It is ended only if a client with fewer workers waits.
+    #[cfg_attr(
+        feature = "guard",
+        serde(
+            rename = "yield_timeout",
+            deserialize_with = "time::<1, 86_400_000, _>"
+        )
+    )]
+    pub yield_time: Duration,
     /// Action for a running request whose client leaves.
     pub on_cancel: OnCancel,
     /// Longest time for which a request without a client occupies its worker, 1 s to 24 h.
@@ -77,6 +88,8 @@ impl Default for GuardConfig {
             queue: 1_024,
             // The guard does not know how long the work takes. A day is no limit in practice.
             queue_time: Duration::from_secs(86_400),
+            // A lost packet stops a slow network for about one second. With a longer time, other clients wait longer.
+            yield_time: Duration::from_secs(2),
             on_cancel: OnCancel::Kill,
             // With a shorter time, a worker may get a second request while its service still runs the first one.
             // With a longer time, a service that hangs occupies its worker for longer.

@@ -17,6 +17,9 @@ pub struct ClassCounts {
     pub killed: u64,
     /// Requests that occupied their worker to their end, although their client had cancelled them.
     pub held: u64,
+    /// Requests whose client took nothing of their answer, so that another client got their worker.
+    /// They also count as killed or held.
+    pub displaced: u64,
     /// Requests that were refused with 503.
     pub refused: u64,
     /// Total running time of requests whose answer no client received.

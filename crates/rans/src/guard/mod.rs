@@ -1,5 +1,7 @@
 //! Guard: a layer in front of a service that may receive the same request twice.
 //! Each worker runs one request at a time. Other requests wait in three strict classes.
+//! Within a class, clients take turns.
+//! A request that waits for its own client gives its worker to another client that waits.
 //! If a client cancels a request, the request is purged, whether it waits or runs.
 
 mod answer;
@@ -9,16 +11,19 @@ mod counts;
 pub mod program;
 mod shared;
 
-pub use answer::{Chunk, GuardedBody};
+pub use answer::{AnswerError, Chunk, GuardedBody};
 pub use config::{GuardConfig, OnCancel};
 pub use counts::{ClassCounts, GuardCounts};
 
+use crate::client_wait::ClientWait;
 use crate::priority::class_of;
 use crate::via;
 use http::{Request, Response, StatusCode, header};
 use http_body::Body;
-use shared::{QueueTicket, Refusal, Shared};
+pub use shared::Refusal;
+use shared::{QueueTicket, Shared};
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -62,6 +67,12 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
+/// Extension of a request that names its client. Clients share workers and queue fairly.
+/// Requests without this extension count as requests of one client.
+/// A provider gives a customer a whole IPv6 prefix of 64 bits. So the last 64 bits of an IPv6 address should be 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClientId(pub IpAddr);
+
 /// Service behind a guard.
 /// The answers contain `via: ... tailcut-guard`, which shows clients that the service purges requests.
 #[derive(Clone, Debug)]
@@ -88,12 +99,15 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let class = class_of(request.headers());
+        let client = request.extensions().get::<ClientId>();
+        let client = client.map(|client| client.0);
+        let wait = request.extensions_mut().remove::<Arc<ClientWait>>();
         let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
         let retry_after = shared.config().retry_after;
         // The request arrives at the gate at this call, not when the future is polled for the first time.
-        let ticket = shared.arrive(class);
+        let ticket = shared.arrive(class, client, wait.unwrap_or_default());
         Guarded(Box::pin(async move {
             let mut ticket = match ticket {
                 Ok(ticket) => ticket,
@@ -182,6 +196,7 @@ where
 {
     let mut response = Response::new(GuardedBody::refusal(refusal));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.extensions_mut().insert(refusal);
     let headers = response.headers_mut();
     // The field contains whole seconds. A shorter time would become 0, and clients would retry immediately.
     headers.insert(header::RETRY_AFTER, retry_after.as_secs().max(1).into());

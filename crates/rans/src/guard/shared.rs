@@ -2,17 +2,19 @@
 
 use super::config::{GuardConfig, OnCancel};
 use super::counts::GuardCounts;
+use crate::client_wait::ClientWait;
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
-/// Reason why a request is refused.
+/// Reason why a guard refuses a request. The answer has it as an extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// The request is optional work, and all workers are busy.
     Optional,
     /// The queue is full, and contains no request of a lower class.
@@ -21,12 +23,19 @@ pub(super) enum Refusal {
     Late,
 }
 
+/// Request in the gate.
+struct Entry {
+    class: Class,
+    wait: Arc<ClientWait>,
+    /// Channel that starts a waiting request.
+    start: Option<oneshot::Sender<Result<(), Refusal>>>,
+}
+
 struct State {
     config: GuardConfig,
-    gate: Gate,
-    /// Waiting requests, each with the channel that starts it.
-    waiting: HashMap<JobId, oneshot::Sender<Result<(), Refusal>>>,
-    classes: HashMap<JobId, Class>,
+    /// Gate of requests from clients. `None`: requests whose client is not known share one turn.
+    gate: Gate<Option<IpAddr>>,
+    entries: HashMap<JobId, Entry>,
     counts: GuardCounts,
     next: JobId,
 }
@@ -46,8 +55,7 @@ impl Shared {
         let state = State {
             config,
             gate: Gate::new(bounds(&config)),
-            waiting: HashMap::new(),
-            classes: HashMap::new(),
+            entries: HashMap::new(),
             counts: GuardCounts::default(),
             next: 0,
         };
@@ -82,23 +90,33 @@ impl Shared {
         counts
     }
 
-    pub(super) fn arrive(self: &Arc<Self>, class: Class) -> Result<QueueTicket, Refusal> {
+    pub(super) fn arrive(
+        self: &Arc<Self>,
+        class: Class,
+        client: Option<IpAddr>,
+        wait: Arc<ClientWait>,
+    ) -> Result<QueueTicket, Refusal> {
         let mut state = self.lock();
         let job = state.next;
         state.next += 1;
         // Refused requests count as arrived, too.
         state.counts.classes[class as usize].arrived += 1;
-        let (sender, admission) = oneshot::channel();
-        let (admission, since) = match state.gate.arrive(job, class) {
-            Admission::Runs => (None, Some(Instant::now())),
-            Admission::Waits => {
-                state.waiting.insert(job, sender);
-                (Some(admission), None)
-            }
-            Admission::Displaces(other) => {
-                state.waiting.insert(job, sender);
-                state.refuse(other, Refusal::Full);
-                (Some(admission), None)
+        let mut entry = Entry {
+            class,
+            wait: Arc::clone(&wait),
+            start: None,
+        };
+        let mut admission = None;
+        let mut since = None;
+        match state.gate.arrive(job, client, class) {
+            Admission::Runs => since = Some(Instant::now()),
+            waits @ (Admission::Waits | Admission::Displaces(_)) => {
+                let (start, started) = oneshot::channel();
+                entry.start = Some(start);
+                admission = Some(started);
+                if let Admission::Displaces(other) = waits {
+                    state.refuse(other, Refusal::Full);
+                }
             }
             Admission::Refused => {
                 state.counts.classes[class as usize].refused += 1;
@@ -107,17 +125,35 @@ impl Shared {
                     _ => Refusal::Full,
                 });
             }
-        };
-        state.classes.insert(job, class);
+        }
+        state.entries.insert(job, entry);
         Ok(QueueTicket {
             shared: Arc::clone(self),
             config: state.config,
             job,
             class,
+            wait,
             admission,
             since,
             is_done: false,
         })
+    }
+
+    /// Ends a running request that waits for its own client, so that the waiting request `job` gets a worker.
+    fn reclaim(&self, job: JobId) {
+        let state = self.lock();
+        let stuck = |job| {
+            let entry = state.entries.get(&job)?;
+            entry.wait.stuck_since(state.config.yield_time)
+        };
+        let stuck = state.gate.reclaim(job, stuck);
+        let entry = stuck.and_then(|stuck| state.entries.get(&stuck));
+        let wait = entry.map(|entry| Arc::clone(&entry.wait));
+        // The end of a request needs this lock.
+        drop(state);
+        if let Some(wait) = wait {
+            wait.end();
+        }
     }
 }
 
@@ -131,19 +167,18 @@ fn bounds(config: &GuardConfig) -> GateConfig {
 impl State {
     /// Refuses a waiting job that the gate has already removed.
     fn refuse(&mut self, job: JobId, refusal: Refusal) {
-        if let Some(class) = self.classes.remove(&job) {
-            self.counts.classes[class as usize].refused += 1;
-        }
-        if let Some(sender) = self.waiting.remove(&job) {
-            // The call fails only if the client cancels the request at this moment, and then no answer is needed.
-            let _ = sender.send(Err(refusal));
+        if let Some(entry) = self.entries.remove(&job) {
+            self.counts.classes[entry.class as usize].refused += 1;
+            if let Some(start) = entry.start {
+                // The call fails only if the client cancels the request at this moment, and then no answer is needed.
+                let _ = start.send(Err(refusal));
+            }
         }
     }
 
     /// Removes a job, and starts the next one on its worker.
     fn leave(&mut self, job: JobId) {
-        self.classes.remove(&job);
-        self.waiting.remove(&job);
+        self.entries.remove(&job);
         let left = self.gate.leave(job);
         if let Some(next) = left.and_then(|left| left.next) {
             self.start(next);
@@ -152,9 +187,10 @@ impl State {
 
     /// Starts a job that waited.
     fn start(&mut self, job: JobId) {
-        if let Some(sender) = self.waiting.remove(&job) {
+        let entry = self.entries.get_mut(&job);
+        if let Some(start) = entry.and_then(|entry| entry.start.take()) {
             // If the client cancels the request at this moment, the ticket is dropped, which frees the worker again.
-            let _ = sender.send(Ok(()));
+            let _ = start.send(Ok(()));
         }
     }
 }
@@ -165,6 +201,8 @@ pub(super) struct QueueTicket {
     config: GuardConfig,
     job: JobId,
     class: Class,
+    /// Time for which the request waits for its client.
+    wait: Arc<ClientWait>,
     /// Channel that reports when the request may run. `None`: the request may run now.
     admission: Option<oneshot::Receiver<Result<(), Refusal>>>,
     /// Time at which the request started to run.
@@ -175,21 +213,30 @@ pub(super) struct QueueTicket {
 impl QueueTicket {
     /// Resolves when the request may run, or when it is refused.
     pub(super) async fn admitted(&mut self) -> Result<(), Refusal> {
-        if let Some(admission) = &mut self.admission {
-            let Ok(verdict) = timeout(self.config.queue_time, admission).await else {
+        let Some(mut admission) = self.admission.take() else {
+            return Ok(());
+        };
+        let mut now = Instant::now();
+        let due = now + self.config.queue_time;
+        let verdict = loop {
+            let next_look = (now + self.config.yield_time).min(due);
+            if let Ok(verdict) = timeout_at(next_look, &mut admission).await {
+                break verdict;
+            }
+            now = Instant::now();
+            if now >= due {
                 self.refused();
                 return Err(Refusal::Late);
-            };
-            // The sender is dropped only together with the guard.
-            let verdict = verdict.unwrap_or(Err(Refusal::Full));
-            self.admission = None;
-            if let Err(refusal) = verdict {
-                // `State::refuse` has already counted this request. The drop of the ticket must not count it again.
-                self.is_done = true;
-                return Err(refusal);
             }
-            self.since = Some(Instant::now());
+            self.shared.reclaim(self.job);
+        };
+        // The sender is dropped only together with the guard.
+        if let Err(refusal) = verdict.unwrap_or(Err(Refusal::Full)) {
+            // `State::refuse` has already counted this request. The drop of the ticket must not count it again.
+            self.is_done = true;
+            return Err(refusal);
         }
+        self.since = Some(Instant::now());
         Ok(())
     }
 
@@ -206,6 +253,22 @@ impl QueueTicket {
             let mut state = self.shared.lock();
             state.counts.classes[self.class as usize].done += 1;
         }
+    }
+
+    /// Records that the request is ended in favour of another client.
+    pub(super) fn displaced(&mut self) {
+        let mut state = self.shared.lock();
+        state.counts.classes[self.class as usize].displaced += 1;
+    }
+
+    /// Whether the request has waited for its client for so long that another client may get its worker.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.wait.stuck_since(self.config.yield_time).is_some()
+    }
+
+    /// Time for which the request waits for its client.
+    pub(super) fn wait(&self) -> &Arc<ClientWait> {
+        &self.wait
     }
 
     pub(super) fn hold(&self) -> Duration {

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName};
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Field with the digest of the whole object, even if the answer contains only a part (RFC 9530, section 3).
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
@@ -83,42 +84,85 @@ fn strongest(
     read.max_by_key(|digest| matches!(digest, Digest::Sha512(_)))
 }
 
+/// Digest of an object that one of several replicas sends, perhaps after the first bytes of the object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OfferedDigest(Arc<Mutex<Option<Digest>>>);
+
+impl OfferedDigest {
+    /// Adds the digest of a replica. Returns `false` if it differs from the digest of another replica.
+    /// Digests of different algorithms cannot be compared. Then the first one is used.
+    pub fn add(&self, digest: Option<Digest>) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (*known, digest) {
+            (Some(known), Some(digest)) => {
+                std::mem::discriminant(&known) != std::mem::discriminant(&digest) || known == digest
+            }
+            (None, digest) => {
+                *known = digest;
+                true
+            }
+            (Some(_), None) => true,
+        }
+    }
+
+    pub fn get(&self) -> Option<Digest> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Comparison of received bytes with an expected digest.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    expected: Digest,
-    hasher: Hasher,
-}
-
-#[derive(Clone, Debug)]
-enum Hasher {
-    Sha256(Sha256),
-    Sha512(Sha512),
+    expected: OfferedDigest,
+    sha256: Option<Sha256>,
+    sha512: Option<Sha512>,
 }
 
 impl Check {
     pub fn new(expected: Digest) -> Self {
-        let hasher = match expected {
-            Digest::Sha256(_) => Hasher::Sha256(Sha256::new()),
-            Digest::Sha512(_) => Hasher::Sha512(Sha512::new()),
-        };
-        Self { expected, hasher }
+        let offered = OfferedDigest::default();
+        offered.add(Some(expected));
+        Self::of_object(offered)
     }
 
-    pub fn add(&mut self, bytes: &[u8]) {
-        match &mut self.hasher {
-            Hasher::Sha256(hash) => hash.update(bytes),
-            Hasher::Sha512(hash) => hash.update(bytes),
+    /// Creates the check of an object whose digest may arrive later than its first bytes.
+    /// The algorithm is unknown until then, so both digests are computed.
+    pub fn of_object(expected: OfferedDigest) -> Self {
+        let known = expected.get();
+        let is_256 = known.is_none_or(|digest| matches!(digest, Digest::Sha256(_)));
+        let is_512 = known.is_none_or(|digest| matches!(digest, Digest::Sha512(_)));
+        Self {
+            expected,
+            sha256: is_256.then(Sha256::new),
+            sha512: is_512.then(Sha512::new),
         }
     }
 
-    /// Returns whether the bytes match the digest.
+    /// Returns whether a digest is known.
+    pub fn is_known(&self) -> bool {
+        self.expected.get().is_some()
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        if let Some(hash) = &mut self.sha256 {
+            hash.update(bytes);
+        }
+        if let Some(hash) = &mut self.sha512 {
+            hash.update(bytes);
+        }
+    }
+
+    /// Returns whether the bytes match the digest. Without a digest, any bytes match.
     pub fn holds(self) -> bool {
-        let found = match self.hasher {
-            Hasher::Sha256(hash) => Digest::Sha256(hash.finalize().into()),
-            Hasher::Sha512(hash) => Digest::Sha512(hash.finalize().into()),
-        };
-        found == self.expected
+        match self.expected.get() {
+            None => true,
+            Some(Digest::Sha256(expected)) => self
+                .sha256
+                .is_some_and(|hash| hash.finalize()[..] == expected),
+            Some(Digest::Sha512(expected)) => self
+                .sha512
+                .is_some_and(|hash| hash.finalize()[..] == expected),
+        }
     }
 }
 

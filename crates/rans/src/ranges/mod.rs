@@ -30,17 +30,21 @@ pub use validators::{ContentRange, StrongTag};
 
 use crate::client::{AnswerBody, Client, Replay};
 use counts::Counter;
-use digest::Check;
+use digest::{Check, OfferedDigest};
 use file_sink::FileSink;
-use http::{HeaderMap, HeaderName, Method, Request, Response, header, response};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, response,
+};
 use reorder_buffer::reorder_buffer;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io::{Read, Seek, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use tailcut_requests::ByteRange;
 use tower_service::Service;
-use transfer::{Head, Transfer};
+use transfer::{FirstPart, Identity, Transfer};
+use validators::is_identity;
 
 /// Downloader of objects from the replicas of a client. Clones are cheap and share their counters.
 ///
@@ -109,15 +113,39 @@ fn requests_whole(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::GET && !CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
+/// Turns the head of an answer with a part into the head of an answer with the whole object.
+fn make_whole<R>(answer: &mut Response<R>) {
+    *answer.status_mut() = StatusCode::OK;
+    let headers = answer.headers_mut();
+    headers.remove(header::CONTENT_RANGE);
+    // Some servers say only in whole answers that they accept ranges. The answer with a part has shown it.
+    headers
+        .entry(header::ACCEPT_RANGES)
+        .or_insert(HeaderValue::from_static("bytes"));
+}
+
 /// Form in which an object arrives at the caller.
 enum Begun<S: Origin<B>, B> {
     Answer(Response<AnswerBody<S::Body>>),
-    Parts {
-        head: Box<response::Parts>,
-        total: u64,
-        check: Option<Check>,
-        transfer: Box<Transfer<S, B>>,
-    },
+    Parts(Box<BegunParts<S, B>>),
+}
+
+/// Object that arrives in parts.
+struct BegunParts<S: Origin<B>, B> {
+    head: response::Parts,
+    total: u64,
+    check: Option<Check>,
+    transfer: Transfer<S, B>,
+}
+
+/// Result of the request for the first piece.
+enum Opened<R> {
+    /// Answer that is forwarded: the whole object, a redirection, or an error.
+    Answer(Response<AnswerBody<R>>),
+    /// Object whose parts cannot be combined, so that the whole object has to be requested.
+    Whole,
+    /// First part of an object that has more parts, and the head of an answer with the whole object.
+    Part(Box<(response::Parts, FirstPart<R>)>),
 }
 
 impl<S> Ranges<S> {
@@ -130,40 +158,117 @@ impl<S> Ranges<S> {
         S: Origin<B>,
         B: Replay + Send + Sync + 'static,
     {
-        let body = request.body().replay();
+        let (first, last) = (request.body().replay(), request.body().replay());
         // A request whose body can be sent only once is not split into ranges.
-        if let Some(body) = body
-            && requests_whole(request.method(), request.headers())
-        {
-            let (parts, again) = request.into_parts();
-            let request = Request::from_parts(parts.clone(), body);
-            let (client, counter) = (self.client.clone(), self.counter.clone());
-            let transfer = Transfer::new(client, (self.config, window), counter, request);
-            let mut transfer = Box::new(transfer);
-            match poll_fn(|cx| transfer.poll_head(cx)).await? {
-                Head::Answer(answer) => {
-                    self.counter.add(|counts| counts.whole += 1);
-                    return Ok(Begun::Answer(answer));
-                }
-                Head::Object(head, total, digest) => {
-                    self.counter.add(|counts| counts.objects += 1);
-                    let check = match self.config.verify {
-                        Verify::Off => None,
-                        Verify::Offered | Verify::Required => digest.map(Check::new),
-                    };
-                    return Ok(Begun::Parts {
-                        head,
-                        total,
-                        check,
-                        transfer,
-                    });
-                }
-                // The request is sent again below, without a range.
-                Head::Whole => {}
-            }
-            return self.whole(Request::from_parts(parts, again)).await;
+        let (Some(first), Some(last)) = (first, last) else {
+            return self.whole(request).await;
+        };
+        if !requests_whole(request.method(), request.headers()) {
+            return self.whole(request).await;
         }
-        self.whole(request).await
+        let (parts, again) = request.into_parts();
+        // The first piece is an ordinary request, so the client copies it like any other request.
+        // Most objects have no further piece. Only larger objects need a second replica.
+        let mut opening = Request::from_parts(parts.clone(), first);
+        let range = format!("bytes=0-{}", self.config.piece - 1);
+        if let Ok(range) = HeaderValue::try_from(range) {
+            opening.headers_mut().insert(header::RANGE, range);
+        }
+        let answer = self.client.call(opening).await;
+        let answer = answer.map_err(|error| RangesError::Replicas(vec![], Some(error.into())))?;
+        match self.opened(answer)? {
+            Opened::Answer(answer) => {
+                self.counter.add(|counts| counts.whole += 1);
+                Ok(Begun::Answer(answer))
+            }
+            Opened::Whole => {
+                let begun = self.whole(Request::from_parts(parts, again)).await?;
+                match &begun {
+                    // The request contains no range, so this answer may be any part of the object.
+                    Begun::Answer(answer) if answer.status() == StatusCode::PARTIAL_CONTENT => {
+                        let replica = answer.body().replica();
+                        let faults = replica.map(|replica| (replica, Fault::WrongRange));
+                        Err(RangesError::Replicas(Vec::from_iter(faults), None))
+                    }
+                    _ => Ok(begun),
+                }
+            }
+            Opened::Part(part) => {
+                let (head, first) = *part;
+                self.counter.add(|counts| counts.objects += 1);
+                let total = first.identity.total;
+                let digest = first.identity.digest.clone();
+                let check = (self.config.verify != Verify::Off).then(|| Check::of_object(digest));
+                let (client, counter) = (self.client.clone(), self.counter.clone());
+                let request = Request::from_parts(parts, last);
+                let config = (self.config, window);
+                let transfer = Transfer::new(client, config, counter, request, first);
+                Ok(Begun::Parts(Box::new(BegunParts {
+                    head,
+                    total,
+                    check,
+                    transfer,
+                })))
+            }
+        }
+    }
+
+    /// Examines the answer to the request for the first piece.
+    fn opened<R>(&self, answer: Response<AnswerBody<R>>) -> Result<Opened<R>, RangesError> {
+        let status = answer.status();
+        if status == StatusCode::RANGE_NOT_SATISFIABLE {
+            // An empty object has no range that a replica could send.
+            return Ok(Opened::Whole);
+        }
+        if status != StatusCode::PARTIAL_CONTENT {
+            return Ok(Opened::Answer(answer));
+        }
+        let headers = answer.headers();
+        let range = ContentRange::of(headers);
+        let range =
+            range.filter(|range| (range.from, range.to) == (0, range.total.min(self.config.piece)));
+        let Some(ContentRange { from, to, total }) = range else {
+            if let Some(replica) = answer.body().replica() {
+                // The object is requested again. Another replica should then be chosen.
+                self.client.note_failure(replica);
+            }
+            return Ok(Opened::Whole);
+        };
+        if let Some(longest) = self.config.longest
+            && total > longest
+        {
+            return Err(RangesError::TooLarge(Some(total), longest));
+        }
+        if to == total {
+            // The answer contains the whole object. It may be compressed, and needs no tag.
+            let mut answer = answer;
+            make_whole(&mut answer);
+            return Ok(Opened::Answer(answer));
+        }
+        let tag = StrongTag::of(headers).filter(|_| is_identity(headers));
+        let (Some(tag), Some(replica)) = (tag, answer.body().replica()) else {
+            return Ok(Opened::Whole);
+        };
+        let digest = OfferedDigest::default();
+        digest.add(Digest::of_object(headers));
+        if self.config.verify == Verify::Required && digest.get().is_none() {
+            return Err(RangesError::NoDigest);
+        }
+        let content = Digest::of_content(headers).filter(|_| self.config.verify != Verify::Off);
+        let mut answer = answer;
+        make_whole(&mut answer);
+        let (mut head, body) = answer.into_parts();
+        // This digest covers only the bytes of the part, so it is removed.
+        head.headers.remove("content-digest");
+        head.headers.insert(header::CONTENT_LENGTH, total.into());
+        let first = FirstPart {
+            replica,
+            identity: Identity { tag, total, digest },
+            range: ByteRange { from, to },
+            body,
+            content,
+        };
+        Ok(Opened::Part(Box::new((head, first))))
     }
 
     async fn whole<B>(&mut self, request: Request<B>) -> Result<Begun<S, B>, RangesError>
@@ -207,15 +312,16 @@ impl<S> Ranges<S> {
                 sink.take_all(body).await?;
                 Ok(head)
             }
-            Begun::Parts {
-                head,
-                total,
-                check,
-                mut transfer,
-            } => {
+            Begun::Parts(begun) => {
+                let BegunParts {
+                    head,
+                    total,
+                    check,
+                    mut transfer,
+                } = *begun;
                 poll_fn(|cx| transfer.poll_rest(cx, &mut sink)).await?;
                 sink.verify(total, check).await?;
-                Ok(*head)
+                Ok(head)
             }
         }
     }
@@ -250,19 +356,20 @@ where
                     };
                     Ok(Response::from_parts(head, body))
                 }
-                Begun::Parts {
-                    head,
-                    total,
-                    check,
-                    mut transfer,
-                } => {
+                Begun::Parts(begun) => {
+                    let BegunParts {
+                        head,
+                        total,
+                        check,
+                        mut transfer,
+                    } = *begun;
                     let (mut writer, reader) = reorder_buffer();
                     let task = tokio::spawn(async move {
                         let end = poll_fn(|cx| transfer.poll_rest(cx, &mut writer)).await;
                         writer.end(end);
                     });
                     let body = RangesBody::parts(reader, total, task.abort_handle(), check);
-                    Ok(Response::from_parts(*head, body))
+                    Ok(Response::from_parts(head, body))
                 }
             }
         })

@@ -12,15 +12,6 @@ use std::task::{Context, Poll, ready};
 use tailcut_requests::AskId;
 use tokio::time::Instant;
 
-/// Request that was sent before the object's size was known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Opening {
-    /// Request for the first piece.
-    Front,
-    /// Request for the last piece.
-    Back,
-}
-
 enum State<R, E> {
     Waiting(Answering<R, E>),
     Reading(Pin<Box<R>>),
@@ -45,15 +36,14 @@ impl UncheckedBytes {
 pub(super) struct Part<R, E> {
     pub side: usize,
     pub replica: usize,
-    /// Identifier of the request. `None`: the object's size is not known yet.
-    pub id: Option<AskId>,
-    pub opening: Option<Opening>,
+    /// Identifier of the request.
+    pub id: AskId,
     pub began: Instant,
     /// Time of the latest event: the request, the head of its answer, or its latest bytes.
     pub last_received: Instant,
     pub unchecked: Option<UncheckedBytes>,
     state: State<R, E>,
-    flight: InFlight,
+    _flight: Option<InFlight>,
 }
 
 /// Event of a part.
@@ -69,18 +59,39 @@ pub(super) enum PartEvent<R, E> {
 }
 
 impl<R, E> Part<R, E> {
-    pub fn new(sent: Sent<R, E>, side: usize, id: Option<AskId>, opening: Option<Opening>) -> Self {
+    pub fn new(sent: Sent<R, E>, side: usize, id: AskId) -> Self {
         Self {
             side,
             replica: sent.replica,
             id,
-            opening,
             began: sent.began,
             last_received: sent.began,
             unchecked: None,
             state: State::Waiting(sent.answering),
-            flight: sent.flight,
+            _flight: Some(sent.flight),
         }
+    }
+
+    /// Creates a part whose answer has begun.
+    pub fn begun(
+        (replica, side): (usize, usize),
+        id: AskId,
+        (body, flight): (R, Option<InFlight>),
+        unchecked: Option<Check>,
+    ) -> Self {
+        let now = Instant::now();
+        let mut part = Self {
+            side,
+            replica,
+            id,
+            began: now,
+            last_received: now,
+            unchecked: None,
+            state: State::Reading(Box::pin(body)),
+            _flight: flight,
+        };
+        part.check(unchecked);
+        part
     }
 
     pub const fn has_begun(&self) -> bool {
@@ -90,16 +101,15 @@ impl<R, E> Part<R, E> {
     /// Starts to read the body of the answer.
     pub fn read(&mut self, body: R, unchecked: Option<Check>) {
         self.state = State::Reading(Box::pin(body));
+        self.check(unchecked);
+    }
+
+    fn check(&mut self, unchecked: Option<Check>) {
         self.unchecked = unchecked.map(|check| UncheckedBytes {
             check,
             bytes: Vec::new(),
             length: 0,
         });
-    }
-
-    /// Returns the handle that counts the part as in flight at its replica.
-    pub fn into_flight(self) -> InFlight {
-        self.flight
     }
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<PartEvent<R, E>>

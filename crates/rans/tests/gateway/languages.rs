@@ -44,7 +44,13 @@ async fn services_on_node_answer_clients_on_node() {
     for (module, protocol) in [("http", "http1"), ("http2", "http2")] {
         let services = [node(module), node(module)];
         let replicas = services.each_ref().map(|(_, address)| *address);
-        let keys = json!({ "protocol": protocol, "purges": "yes" });
+        // The services have no guards, so the test removes the bound of their copies.
+        let keys = json!({
+            "protocol": protocol,
+            "purges": "yes",
+            "budget": 100,
+            "do_no_harm": false,
+        });
         let gateway = Running::start(&replicas, keys).await;
         let origin = format!("http://{}", gateway.address);
         let said = run(Command::new("node").args(["-e", CLIENT, &origin]));

@@ -14,3 +14,4 @@ mod programs;
 mod reload;
 mod requests;
 mod running;
+mod storm;

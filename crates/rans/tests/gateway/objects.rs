@@ -12,6 +12,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use tower_service::Service;
 
@@ -23,10 +24,28 @@ enum SentDigest {
     Wrong,
 }
 
-/// Server of one object of 200,000 bytes. It sends the object as a whole or in ranges.
+/// Server of one object. It sends the object as a whole or in ranges.
 #[derive(Clone)]
-struct Origin(SentDigest);
+struct Origin {
+    digest: SentDigest,
+    object: Bytes,
+    takes_ranges: bool,
+    /// Value of `Accept-Encoding` in each request.
+    received: Arc<Mutex<Vec<Option<String>>>>,
+}
 
+impl Origin {
+    fn new(digest: SentDigest) -> Self {
+        Self {
+            digest,
+            object: object(),
+            takes_ranges: true,
+            received: Arc::default(),
+        }
+    }
+}
+
+/// Returns an object of 200,000 bytes.
 fn object() -> Bytes {
     (0..200_000_u32).map(|at| (at % 251) as u8).collect()
 }
@@ -41,8 +60,15 @@ impl Service<Request<Incoming>> for Origin {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let all = object();
+        let all = self.object.clone();
+        let field = |name| {
+            let value = request.headers().get(name)?.to_str();
+            value.ok().map(str::to_owned)
+        };
+        let encoding = field(header::ACCEPT_ENCODING);
+        self.received.lock().expect("a lock").push(encoding);
         let range = request.headers().get(header::RANGE);
+        let range = range.filter(|_| self.takes_ranges);
         let range = range.and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
         let (from, to) = match range.and_then(|range| range.split_once('-')) {
             None => (0, all.len()),
@@ -59,7 +85,7 @@ impl Service<Request<Incoming>> for Origin {
                 .status(StatusCode::PARTIAL_CONTENT)
                 .header(header::CONTENT_RANGE, told);
         }
-        let digest = match self.0 {
+        let digest = match self.digest {
             SentDigest::Nothing => None,
             SentDigest::Right => Some(Sha256::digest(&all)),
             SentDigest::Wrong => Some(Sha256::digest(b"another object")),
@@ -85,8 +111,8 @@ async fn an_object_is_refused_without_a_digest_that_is_required_and_cut_where_it
             ("required", SentDigest::Wrong, false),
         ] {
             let replicas = [
-                serve(Version::One, Origin(told)).await,
-                serve(Version::One, Origin(told)).await,
+                serve(Version::One, Origin::new(told)).await,
+                serve(Version::One, Origin::new(told)).await,
             ];
             let keys = json!({ "ranges": "64KiB", "verify": verify, "purges": "yes" });
             let gateway = Running::start(&replicas, keys).await;
@@ -96,10 +122,80 @@ async fn an_object_is_refused_without_a_digest_that_is_required_and_cut_where_it
             let body = body.map(|body| body.to_bytes() == object());
             assert_eq!(body.ok(), arrives.then_some(true), "{verify} {told:?}");
         }
-        let replicas = [serve(Version::One, Origin(SentDigest::Nothing)).await];
+        let replicas = [serve(Version::One, Origin::new(SentDigest::Nothing)).await];
         let keys = json!({ "ranges": "64KiB", "verify": "required" });
         let gateway = Running::start(&replicas, keys).await;
         let answer = gateway.send(version, get("/object")).await;
         assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
+    }
+}
+
+#[tokio::test]
+async fn a_digest_that_any_replica_offers_is_checked() {
+    for version in VERSIONS {
+        for told in [SentDigest::Right, SentDigest::Wrong] {
+            let origins = [SentDigest::Nothing, told].map(Origin::new);
+            let mut replicas = Vec::new();
+            for origin in &origins {
+                replicas.push(serve(Version::One, origin.clone()).await);
+            }
+            // The gateway chooses the replica of the first piece, so several objects have both orders.
+            let keys = json!({ "ranges": "64KiB", "verify": "offered" });
+            let gateway = Running::start(&replicas, keys).await;
+            for _ in 0..8 {
+                let answer = gateway.send(version, get("/object")).await;
+                assert_eq!(answer.status(), StatusCode::OK);
+                let body = answer.into_body().collect().await;
+                let is_right = told == SentDigest::Right;
+                assert_eq!(body.is_ok(), is_right, "{told:?}");
+            }
+            for origin in &origins {
+                assert!(!origin.received.lock().expect("a lock").is_empty());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn small_objects_and_servers_without_ranges_get_each_request_once() {
+    const REQUESTS: usize = 50;
+    for (takes_ranges, size) in [(true, 1_000), (true, 65_536), (false, 200_000)] {
+        let origins = [(); 2].map(|()| Origin {
+            object: object().slice(..size),
+            takes_ranges,
+            ..Origin::new(SentDigest::Right)
+        });
+        let mut replicas = Vec::new();
+        for origin in &origins {
+            replicas.push(serve(Version::One, origin.clone()).await);
+        }
+        let keys = json!({
+            "ranges": "64KiB",
+            "verify": "required",
+            "duplicates": "off",
+            "elsewhere": "off",
+        });
+        let gateway = Running::start(&replicas, keys).await;
+        let mut client = gateway.connect(Version::One).await;
+        for number in 0..REQUESTS {
+            let mut request = get(&format!("/{number}"));
+            let coding = "gzip, br".parse().expect("a value");
+            request
+                .headers_mut()
+                .insert(header::ACCEPT_ENCODING, coding);
+            let answer = client.call(request).await.expect("an answer");
+            assert_eq!(answer.status(), StatusCode::OK);
+            assert_eq!(answer.headers()["content-length"], size.to_string());
+            let says = answer.headers().get(header::ACCEPT_RANGES);
+            assert_eq!(says.is_some(), takes_ranges);
+            let body = answer.into_body().collect().await.expect("a body");
+            assert!(body.to_bytes() == object().slice(..size));
+        }
+        let received = origins.iter().flat_map(|origin| {
+            let received = origin.received.lock().expect("a lock");
+            received.clone()
+        });
+        let received: Vec<_> = received.collect();
+        assert_eq!(received, vec![Some("gzip, br".to_owned()); REQUESTS]);
     }
 }

@@ -1,9 +1,10 @@
 //! Answers of a service as bytes, and the answers that clients get.
 
 use super::stage::{Stage, ask, fixed, read_head};
+use http::Request;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use serde_json::json;
 
@@ -90,4 +91,30 @@ async fn a_request_that_finds_no_worker_in_time_is_refused() {
     drop(running);
     let next = ask(stage.guard, b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(next.status(), 200);
+}
+
+/// A service sends trailers that no trailer section may contain. An HTTP/2 client would refuse the whole answer.
+#[tokio::test]
+async fn trailers_over_http2_have_no_fields_of_the_connection() {
+    let service = fixed(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nxy\r\n0\r\n\
+         X-Sum: 42\r\nConnection: X-Mine\r\nX-Mine: 1\r\nContent-Length: 7\r\n\r\n",
+    )
+    .await;
+    let stage = Stage::before(service, json!({}), json!({})).await;
+    for (name, at) in stage.both() {
+        let stream = TcpStream::connect(at).await.expect("a listener");
+        let (mut sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let driving = tokio::spawn(connection);
+        let request = Request::get("http://service/").header("te", "trailers");
+        let request = request.body(()).expect("a request");
+        let (answer, _) = sender.send_request(request, true).expect("open");
+        let mut body = answer.await.expect(name).into_body();
+        let data = body.data().await.expect("data").expect(name);
+        assert_eq!(data, "xy", "{name}");
+        let trailers = body.trailers().await.expect(name).expect("trailers");
+        let fields: Vec<_> = trailers.keys().map(|field| field.as_str()).collect();
+        assert_eq!(fields, ["x-sum"], "{name}");
+        driving.abort();
+    }
 }

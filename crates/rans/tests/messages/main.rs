@@ -5,6 +5,8 @@
 mod answers;
 mod http1;
 mod http2;
+mod identity;
+mod resets;
 mod stage;
 mod uploads;
 mod windows;

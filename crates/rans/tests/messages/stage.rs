@@ -193,3 +193,13 @@ pub async fn answer(stream: &mut TcpStream) -> RawAnswer {
     answer.body = String::from_utf8_lossy(&body).into_owned();
     answer
 }
+
+/// Reads the next HTTP/2 frame. Returns its kind, its stream, and its payload.
+pub async fn read_frame(stream: &mut TcpStream) -> (u8, u32, Vec<u8>) {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.expect("a frame");
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    stream.read_exact(&mut payload).await.expect("a frame");
+    let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+    (head[3], stream, payload)
+}

@@ -1,7 +1,7 @@
 //! Clients that do not take their answers.
 
 use super::http2::{frame, get, literal, status};
-use super::stage::{Stage, ask, mirror};
+use super::stage::{Stage, answer, ask, mirror, read_frame};
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -123,7 +123,7 @@ async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     // Each answer begins, since a head needs no window.
     let mut begun = 0;
     while begun < 8 {
-        let (kind, _) = read_frame(&mut stream).await;
+        let (kind, ..) = read_frame(&mut stream).await;
         begun += usize::from(kind == HEADERS);
     }
     for number in 0..4 {
@@ -155,7 +155,7 @@ async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     }
     // The first refusal shows that all places are taken.
     let refused = loop {
-        let (kind, payload) = read_frame(&mut flood[1]).await;
+        let (kind, _, payload) = read_frame(&mut flood[1]).await;
         if kind == HEADERS {
             break status(&payload);
         }
@@ -167,19 +167,61 @@ async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     }
 }
 
-/// Connects from another address than the other clients of these tests.
-async fn connect_from_elsewhere(to: SocketAddr) -> TcpStream {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    let other_address = SocketAddr::from(([127, 0, 0, 2], 0));
-    socket.bind(other_address).expect("an address");
-    socket.connect(to).await.expect("a listener")
+/// 50 clients take all workers of a guard, wait for further ones, and take none of their answers.
+/// Another client still gets a worker when its turn comes.
+#[tokio::test]
+async fn clients_that_take_no_answer_give_their_workers_to_another_client() {
+    let guard = json!({ "yield_timeout": "50ms" });
+    let stage = Stage::before(mirror().await, guard, json!({})).await;
+    let mut flood = Vec::new();
+    for number in 0..50 {
+        let mut stream = connect_from(2 + number, stage.guard).await;
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
+        let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
+        for number in 0..8 {
+            bytes.extend(frame(1, 5, 2 * number + 1, &block));
+        }
+        stream.write_all(&bytes).await.expect("sent");
+        flood.push(stream);
+    }
+    // The first answer shows that workers are taken.
+    while read_frame(&mut flood[0]).await.0 != HEADERS {}
+    for number in 0..3 {
+        let found = ask(stage.guard, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert_eq!(found.status(), 200, "{number}: {found:?}");
+    }
 }
 
-/// Returns the kind of the next frame, and its payload.
-async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
-    let mut head = [0; 9];
-    stream.read_exact(&mut head).await.expect("a frame");
-    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
-    stream.read_exact(&mut payload).await.expect("a frame");
-    (head[3], payload)
+/// A client occupies the only worker with a body that does not come. Another client gets the worker.
+#[tokio::test]
+async fn a_body_that_stops_gives_its_worker_to_another_client() {
+    let guard = json!({ "workers": 1, "buffer": 0, "yield_timeout": "50ms" });
+    let stage = Stage::before(mirror().await, guard, json!({})).await;
+    let mut silent = connect_from_elsewhere(stage.guard).await;
+    let request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nx";
+    silent.write_all(request).await.expect("sent");
+    let requests = async {
+        loop {
+            let found = ask(stage.guard, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            assert_eq!(found.status(), 200);
+        }
+    };
+    tokio::select! {
+        refused = answer(&mut silent) => assert_eq!(refused.status(), 503),
+        () = requests => {}
+    }
+}
+
+/// Connects from another address than the other clients of these tests.
+async fn connect_from_elsewhere(to: SocketAddr) -> TcpStream {
+    connect_from(2, to).await
+}
+
+/// Connects from an address of this machine that ends with `last`.
+async fn connect_from(last: u8, to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let address = SocketAddr::from(([127, 0, 0, last], 0));
+    socket.bind(address).expect("an address");
+    socket.connect(to).await.expect("a listener")
 }

@@ -93,8 +93,7 @@ async fn an_object_comes_from_both_ends_each_byte_once() {
         let [one, other] = origins.each_ref().map(Origin::sent);
         assert!(one > OBJECT / 2 && other > OBJECT / 2, "{one} {other}");
         for received in origins.iter().flat_map(Origin::requests) {
-            let is_opening =
-                ["bytes=0-4999", "bytes=-5000"].contains(&&*received.range.expect("one"));
+            let is_opening = received.range.expect("one") == "bytes=0-4999";
             assert!(received.if_match || is_opening);
         }
     }
@@ -329,7 +328,7 @@ async fn an_error_says_what_each_replica_did() {
         (Trouble::Stalls(1_500), Fault::Stalled),
         (Trouble::Replaced(2), Fault::Replaced),
         (Trouble::Long(1), Fault::WrongRange),
-        (Trouble::Says("bytes 0-4999/*"), Fault::WrongRange),
+        (Trouble::Says("bytes 0-4999/200123"), Fault::WrongRange),
     ] {
         let name = format!("{trouble:?}");
         let (faults, _) = fault_of(trouble).await;

@@ -146,7 +146,7 @@ impl Origin {
         let ignores = self.trouble == Trouble::IgnoresRanges;
         let (from, to) = match range.filter(|_| !ignores) {
             None => (0, bytes.len()),
-            Some(_) if bytes.is_empty() => {
+            Some(range) if begins_after(&range, bytes.len()) => {
                 *answer.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
                 return Ok(answer.map(|()| Sends::new(Bytes::new(), self)));
             }
@@ -188,6 +188,13 @@ impl Origin {
         }
         Ok(answer.map(|()| Sends::new(part, self)))
     }
+}
+
+/// Returns whether a range begins after the end of an object.
+fn begins_after(range: &str, length: usize) -> bool {
+    let range = range.strip_prefix("bytes=");
+    let first = range.and_then(|range| range.split_once('-')?.0.parse::<usize>().ok());
+    length == 0 || first.is_some_and(|first| first >= length)
 }
 
 fn add_digest(headers: &mut HeaderMap, name: &'static str, bytes: &[u8]) {

@@ -390,6 +390,13 @@ impl Core {
         found.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
+    /// Returns the connection that was faster for most of the received bytes, if the flow had two connections.
+    pub fn winner(&self) -> Option<Leg> {
+        let second = self.flow.fresh(Leg::Second) > self.flow.fresh(Leg::First);
+        let faster = if second { Leg::Second } else { Leg::First };
+        self.counted.paired.then_some(faster)
+    }
+
     /// Ends a server's wait for the second connection.
     pub fn stop_waiting(&mut self) {
         self.flow.stop_waiting(clock::now());

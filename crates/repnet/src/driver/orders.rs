@@ -5,7 +5,7 @@ use crate::clock;
 use crate::connection::{Connection, Slot};
 use crate::error::RepNetError;
 use std::io;
-use tailcut_transport::repnet::{Cause, Command, Leg, Reason, Role, State};
+use tailcut_transport::repnet::{Cause, Command, Event, Leg, Reason, Role, State};
 
 impl Core {
     pub(super) fn run_commands(&mut self) {
@@ -108,7 +108,26 @@ impl Core {
         if !matches!(slot, Slot::Empty | Slot::Draining(_)) {
             self.around.counters.0.dropped(reason);
         }
-        self.drop_slot(slot);
+        match slot {
+            Slot::Open(connection) if self.leaves_unused(reason) => {
+                if let Some(tcp) = connection.leave() {
+                    self.around.lingering.add(&self.runtime, tcp, true);
+                }
+            }
+            slot => self.drop_slot(slot),
+        }
+    }
+
+    /// Returns whether a client gives up a connection on which it has not used the flow.
+    /// The server may have opened a flow, and its application must not take the end for a reset by an application.
+    fn leaves_unused(&self, reason: Reason) -> bool {
+        let is_unused = match reason {
+            // Another server has opened its own flow.
+            Reason::OtherInstance => true,
+            Reason::Event(Event::Abort | Event::LegDeadline) => !self.app.opened,
+            _ => false,
+        };
+        is_unused && self.flow.role() == Role::Client && self.flow.is_by_hello()
     }
 
     pub(super) fn drop_slot(&self, slot: Slot) {
@@ -151,11 +170,10 @@ impl Core {
         }
         let counters = self.around.counters.clone();
         counters.0.live.down();
-        if self.counted.paired {
-            match self.flow.fresh(Leg::Second) > self.flow.fresh(Leg::First) {
-                true => counters.0.won_second.up(),
-                false => counters.0.won_first.up(),
-            }
+        match self.winner() {
+            Some(Leg::First) => counters.0.won_first.up(),
+            Some(Leg::Second) => counters.0.won_second.up(),
+            None => {}
         }
         self.app.ended = true;
         for leg in Leg::ALL {

@@ -78,6 +78,7 @@ impl RouteConfig {
         route.limits = at.table("limits").read()?;
         route.settings = at.read()?;
         route.settings.flow = at.read()?;
+        route.settings.liveness = at.read()?;
         if let Err(wrong) = route.settings.validate() {
             return Err(at.refuse(wrong.key, wrong.allowed));
         }

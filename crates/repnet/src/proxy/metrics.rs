@@ -2,11 +2,48 @@
 //! The names are the same as in the npm package's proxy.
 
 use crate::counters::Stats;
-use tailcut_proxy::metrics::{Counter, Gauge, Page, Untyped};
+use std::time::Duration;
+use tailcut_proxy::metrics::{Counter, Gauge, Histogram, Page, Unit, Untyped};
+use tailcut_transport::repnet::Leg;
+
+/// Upper bounds of the histograms of times, in seconds.
+const BOUNDS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+    5.0, 10.0,
+];
+
+/// Times of flows, separately for each connection that can win.
+#[derive(Debug)]
+pub(crate) struct Times([(&'static str, Histogram); 3]);
+
+impl Default for Times {
+    fn default() -> Self {
+        Self(["0", "1", "none"].map(|winner| (winner, Histogram::new(BOUNDS))))
+    }
+}
+
+impl Times {
+    /// Adds a flow. `winner` is the connection that was faster, if the flow had two.
+    pub fn observe(&self, winner: Option<Leg>, time: Duration) {
+        let [(_, first), (_, second), (_, none)] = &self.0;
+        let histogram = match winner {
+            Some(Leg::First) => first,
+            Some(Leg::Second) => second,
+            None => none,
+        };
+        histogram.observe(time.as_secs_f64());
+    }
+}
 
 /// Counters of a route.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RouteCounts {
+    /// Times until the connection to the target was open.
+    pub connect: Histogram,
+    /// Times until the first byte of the target.
+    pub first_byte: Times,
+    /// Times until the end of the flow.
+    pub whole: Times,
     pub flows: Counter,
     pub active: Gauge,
     pub bytes_in: Counter,
@@ -14,6 +51,23 @@ pub(crate) struct RouteCounts {
     pub accepted_errors: Counter,
     pub target_errors: Counter,
     pub cut: Counter,
+}
+
+impl Default for RouteCounts {
+    fn default() -> Self {
+        Self {
+            connect: Histogram::new(BOUNDS),
+            first_byte: Times::default(),
+            whole: Times::default(),
+            flows: Counter::default(),
+            active: Gauge::default(),
+            bytes_in: Counter::default(),
+            bytes_out: Counter::default(),
+            accepted_errors: Counter::default(),
+            target_errors: Counter::default(),
+            cut: Counter::default(),
+        }
+    }
 }
 
 type Family = (&'static str, &'static str, fn(&RouteCounts) -> &Counter);
@@ -43,6 +97,8 @@ const COUNTERS: [Family; 6] = [
     ("cut", "Flows reset at shutdown", |c| &c.cut),
 ];
 
+type TimeFamily = (&'static str, &'static str, fn(&RouteCounts) -> &Times);
+
 /// Returns the page with all metrics.
 pub(crate) fn render<'a>(
     routes: impl Iterator<Item = (&'a str, &'a RouteCounts)> + Clone,
@@ -54,6 +110,33 @@ pub(crate) fn render<'a>(
         let samples = routes.clone();
         let samples = samples.map(|(label, counts)| (label, value(counts).clone()));
         page.family(&format!("proxy_{name}"), None, help, samples);
+    }
+    let connect = routes.clone();
+    let connect = connect.map(|(label, counts)| (label, counts.connect.clone()));
+    let help = "Time until the connection to the target was open";
+    page.family("proxy_connect", Some(Unit::Seconds), help, connect);
+    let times: [TimeFamily; 2] = [
+        (
+            "proxy_first_byte",
+            "Time until the first byte of the target, by the leg that won",
+            |counts| &counts.first_byte,
+        ),
+        (
+            "proxy_flow",
+            "Time until the end of a flow, by the leg that won",
+            |counts| &counts.whole,
+        ),
+    ];
+    for (name, help, times) in times {
+        let samples = routes.clone().flat_map(|(label, counts)| {
+            let [route] = label;
+            let of_winner = |(winner, histogram): &(&'static str, Histogram)| {
+                let labels = [route.clone(), ("winner", (*winner).to_owned())];
+                (labels, histogram.clone())
+            };
+            times(counts).0.iter().map(of_winner).collect::<Vec<_>>()
+        });
+        page.family(name, Some(Unit::Seconds), help, samples);
     }
     let active = routes.map(|(label, counts)| (label, counts.active.clone()));
     page.family("proxy_flows_active", None, "Flows open now", active);

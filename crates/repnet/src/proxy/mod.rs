@@ -28,11 +28,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailcut_proxy::BACK_OFF;
 use tailcut_proxy::admin::{Admin, Pages};
-use tailcut_proxy::tls::{self, ServerConfig};
+use tailcut_proxy::tls::{self, ServerConfig, Stream};
+use tailcut_proxy::{Running as _, report};
 use tokio::net;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// State that a route's flows share. It exists until the last flow ends, even if the route was removed.
 struct Flows {
@@ -168,16 +169,18 @@ impl Proxy {
 async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
     while let Some(place) = flows.place().await {
         match listener.accept().await {
-            Ok((accepted, _)) => {
+            Ok((accepted, from)) => {
                 // Replicated connections set the option themselves. An error means that the connection has ended.
                 let _ = accepted.set_nodelay(true);
                 let to = flows.config.to.clone();
+                let liveness = flows.config.settings.liveness;
                 let target = async move {
                     let stream = net::TcpStream::connect((to.host.as_str(), to.port)).await?;
                     stream.set_nodelay(true)?;
-                    Ok(TcpStream::plain(stream))
+                    liveness.apply(&stream);
+                    Ok(TcpStream::plain(stream, &liveness))
                 };
-                let flow = carry(Arc::clone(&flows), accepted, target);
+                let flow = carry(Arc::clone(&flows), from, accepted, target);
                 tokio::spawn(async move {
                     flow.await;
                     drop(place);
@@ -190,9 +193,12 @@ async fn serve_in(listener: TcpListener, flows: Arc<Flows>) {
 
 /// Accepts flows on a route behind a client.
 async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<Flows>) {
+    let liveness = flows.config.settings.liveness;
+    // Accepted connections inherit these options.
+    liveness.apply(&listener);
     while let Some(place) = flows.place().await {
         match listener.accept().await {
-            Ok((accepted, _)) => {
+            Ok((accepted, from)) => {
                 let _ = accepted.set_nodelay(true);
                 let to = flows.config.to.clone();
                 let connector = connector.clone();
@@ -201,8 +207,8 @@ async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<
                     stream.set_nodelay(true)?;
                     Ok(stream)
                 };
-                let accepted = TcpStream::plain(accepted);
-                let flow = carry(Arc::clone(&flows), accepted, target);
+                let accepted = TcpStream::plain(accepted, &liveness);
+                let flow = carry(Arc::clone(&flows), from, accepted, target);
                 tokio::spawn(async move {
                     flow.await;
                     drop(place);
@@ -213,9 +219,10 @@ async fn serve_out(listener: net::TcpListener, connector: Connector, flows: Arc<
     }
 }
 
-/// Carries one flow.
+/// Carries one flow from a client at `from`.
 async fn carry(
     flows: Arc<Flows>,
+    from: SocketAddr,
     accepted: TcpStream,
     target: impl Future<Output = io::Result<TcpStream>>,
 ) {
@@ -223,32 +230,12 @@ async fn carry(
     flows.open.send_modify(|open| *open += 1);
     counts.flows.inc();
     counts.active.inc();
-    let mut cut = flows.cut.subscribe();
-    let accepted = tokio::select! {
-        shaken = timeout(HANDSHAKE_TIME, tls::accept(flows.tls.clone(), accepted)) => match shaken {
-            Ok(Ok((accepted, _))) => Ok(accepted),
-            _ => Err(Failed::Accepted),
-        },
-        _ = cut.wait_for(|cut| *cut) => Err(Failed::Cut),
-    };
-    let both = match accepted {
-        Ok(accepted) => {
-            let target = tokio::select! {
-                target = target => target.map_err(|_| Failed::Target),
-                _ = cut.wait_for(|cut| *cut) => Err(Failed::Cut),
-            };
-            match target {
-                Ok(target) => Ok((accepted, target)),
-                Err(failed) => {
-                    accepted.into_socket().reset();
-                    Err(failed)
-                }
-            }
-        }
-        Err(failed) => Err(failed),
-    };
-    let end = match both {
+    let started = Instant::now();
+    let cut = flows.cut.subscribe();
+    let end = match open_both(&flows, cut.clone(), accepted, target).await {
         Ok((accepted, target)) => {
+            counts.connect.observe(started.elapsed().as_secs_f64());
+            let mut cut = cut;
             let cut = async move { drop(cut.wait_for(|cut| *cut).await) };
             relay(accepted, target, cut).await
         }
@@ -257,16 +244,61 @@ async fn carry(
             ..RelayEnd::default()
         },
     };
+    let lasted = started.elapsed();
     counts.bytes_in.inc_by(end.bytes_in);
     counts.bytes_out.inc_by(end.bytes_out);
-    let failed = end.failed.map(|failed| match failed {
-        Failed::Accepted => &counts.accepted_errors,
-        Failed::Target => &counts.target_errors,
-        Failed::Cut => &counts.cut,
-    });
-    if let Some(failed) = failed {
-        failed.inc();
+    counts.whole.observe(end.winner, lasted);
+    if let Some(answered) = end.answered {
+        let after = answered.duration_since(started);
+        counts.first_byte.observe(end.winner, after);
+    }
+    if let Some(failed) = &end.failed {
+        match failed {
+            Failed::Accepted(_) => counts.accepted_errors.inc(),
+            Failed::Target(_) => counts.target_errors.inc(),
+            Failed::Cut => counts.cut.inc(),
+        };
+        let RouteConfig { name, to, .. } = &flows.config;
+        let (bytes_in, bytes_out) = (end.bytes_in, end.bytes_out);
+        let seconds = lasted.as_secs_f64();
+        let what = format!(
+            "{name}: flow from {from} to {to} failed after {seconds:.3} s: {failed} ({bytes_in} bytes in, \
+             {bytes_out} bytes out)"
+        );
+        report(Proxy::NAME, &what);
     }
     counts.active.dec();
     flows.open.send_modify(|open| *open -= 1);
+}
+
+/// Waits for the TLS handshake of the accepted connection, and then for the connection to the target.
+async fn open_both(
+    flows: &Flows,
+    mut cut: watch::Receiver<bool>,
+    accepted: TcpStream,
+    target: impl Future<Output = io::Result<TcpStream>>,
+) -> Result<(Stream<TcpStream>, TcpStream), Failed> {
+    let shaken = timeout(HANDSHAKE_TIME, tls::accept(flows.tls.clone(), accepted));
+    let accepted = tokio::select! {
+        shaken = shaken => match shaken {
+            Ok(Ok((accepted, _))) => accepted,
+            Ok(Err(error)) => return Err(Failed::Accepted(error)),
+            Err(_) => {
+                let error = "no TLS handshake in time";
+                return Err(Failed::Accepted(io::Error::new(io::ErrorKind::TimedOut, error)));
+            }
+        },
+        _ = cut.wait_for(|cut| *cut) => return Err(Failed::Cut),
+    };
+    let target = tokio::select! {
+        target = target => target.map_err(Failed::Target),
+        _ = cut.wait_for(|cut| *cut) => Err(Failed::Cut),
+    };
+    match target {
+        Ok(target) => Ok((accepted, target)),
+        Err(failed) => {
+            accepted.into_socket().reset();
+            Err(failed)
+        }
+    }
 }

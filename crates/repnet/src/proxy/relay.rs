@@ -2,29 +2,46 @@
 //! A FIN or a reset of one connection is forwarded to the other connection.
 
 use crate::stream::TcpStream;
+use std::fmt;
 use std::io;
 use tailcut_proxy::tls::Stream;
+use tailcut_transport::repnet::Leg;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::time::Instant;
 
 /// Largest number of bytes in the buffer of one direction.
 const BUFFER: usize = 16_384;
 
 /// Reason why a flow failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub(crate) enum Failed {
-    Accepted,
-    Target,
+    Accepted(io::Error),
+    Target(io::Error),
     /// The proxy stops, and resets all open flows.
     Cut,
 }
 
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted(error) => write!(f, "the accepted connection: {error}"),
+            Self::Target(error) => write!(f, "the connection to the target: {error}"),
+            Self::Cut => write!(f, "it was open at the end of the drain timeout"),
+        }
+    }
+}
+
 /// Result of a flow that has ended.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct RelayEnd {
     /// Number of bytes from the accepted connection.
     pub bytes_in: u64,
     /// Number of bytes from the target.
     pub bytes_out: u64,
+    /// Time at which the first byte from the target was sent to the accepted connection.
+    pub answered: Option<Instant>,
+    /// Connection that was faster for most bytes of the replicated stream, if there were two.
+    pub winner: Option<Leg>,
     pub failed: Option<Failed>,
 }
 
@@ -37,64 +54,73 @@ pub(crate) async fn relay(
     cut: impl Future<Output = ()>,
 ) -> RelayEnd {
     let mut end = RelayEnd::default();
+    let mut asked = None;
     let (mut from_client, mut to_client) = split(accepted);
     let (mut from_target, mut to_target) = split(target);
-    let up = copy(&mut from_client, &mut to_target, &mut end.bytes_in);
-    let down = copy(&mut from_target, &mut to_client, &mut end.bytes_out);
+    let up = copy(
+        &mut from_client,
+        &mut to_target,
+        &mut end.bytes_in,
+        &mut asked,
+    );
+    let down = copy(
+        &mut from_target,
+        &mut to_client,
+        &mut end.bytes_out,
+        &mut end.answered,
+    );
     let both = async {
         tokio::try_join!(
             async {
-                up.await
-                    .map_err(|side| side.of(Failed::Accepted, Failed::Target))
+                up.await.map_err(|broken| match broken {
+                    Broken::Source(error) => Failed::Accepted(error),
+                    Broken::Sink(error) => Failed::Target(error),
+                })
             },
             async {
-                down.await
-                    .map_err(|side| side.of(Failed::Target, Failed::Accepted))
+                down.await.map_err(|broken| match broken {
+                    Broken::Source(error) => Failed::Target(error),
+                    Broken::Sink(error) => Failed::Accepted(error),
+                })
             },
         )
     };
-    let failed = tokio::select! {
+    end.failed = tokio::select! {
         ended = both => ended.err(),
         () = cut => Some(Failed::Cut),
     };
-    end.failed = failed;
-    if failed.is_some() {
-        from_client.unsplit(to_client).into_socket().reset();
-        from_target.unsplit(to_target).reset();
+    let accepted = from_client.unsplit(to_client).into_socket();
+    let target = from_target.unsplit(to_target);
+    end.winner = accepted.winner().or_else(|| target.winner());
+    if end.failed.is_some() {
+        accepted.reset();
+        target.reset();
     }
     end
 }
 
-#[derive(Clone, Copy)]
-enum Side {
-    Source,
-    Sink,
+/// Failure of one direction.
+enum Broken {
+    Source(io::Error),
+    Sink(io::Error),
 }
 
-impl Side {
-    const fn of(self, source: Failed, sink: Failed) -> Failed {
-        match self {
-            Self::Source => source,
-            Self::Sink => sink,
-        }
-    }
-}
-
-/// Copies the bytes of one direction, and then forwards its FIN.
+/// Copies the bytes of one direction, and then forwards its FIN. `first` is the time of the first copied bytes.
 async fn copy(
     from: &mut ReadHalf<impl AsyncRead>,
     to: &mut WriteHalf<impl AsyncWrite>,
     count: &mut u64,
-) -> Result<(), Side> {
-    let source = |_: io::Error| Side::Source;
-    let sink = |_: io::Error| Side::Sink;
+    first: &mut Option<Instant>,
+) -> Result<(), Broken> {
     let mut bytes = vec![0; BUFFER];
     loop {
-        let read = from.read(&mut bytes).await.map_err(source)?;
+        let read = from.read(&mut bytes).await.map_err(Broken::Source)?;
         if read == 0 {
-            return to.shutdown().await.map_err(sink);
+            return to.shutdown().await.map_err(Broken::Sink);
         }
         *count += read as u64;
-        to.write_all(&bytes[..read]).await.map_err(sink)?;
+        let read = bytes.get(..read).unwrap_or_default();
+        to.write_all(read).await.map_err(Broken::Sink)?;
+        first.get_or_insert_with(Instant::now);
     }
 }

@@ -65,6 +65,8 @@ impl CombinedKeys {
             Trigger::AtOnce => (Some(Duration::ZERO), Percentile::default()),
             Trigger::After(delay) => (Some(delay), Percentile::default()),
             Trigger::AfterPercentile(percentile) => (None, percentile),
+            // No key chooses this trigger. Its delay never ends.
+            Trigger::OnFailure => (Some(Duration::MAX), Percentile::default()),
         };
         let HullParameters { phantom, pacer } = settings.designs.hull;
         Self {

@@ -130,6 +130,14 @@ impl<S: Sending, R: Receiving> SessionTable<S, R> {
         Some((key, sender))
     }
 
+    /// Returns the session of this host that an answer with these addresses belongs to.
+    pub(crate) fn answered(&mut self, tuple: &FiveTuple) -> Option<&S> {
+        let Some((Side::Sender, slot)) = self.directory.arriving(tuple) else {
+            return None;
+        };
+        self.senders.at(slot).map(|(_, sender)| &*sender)
+    }
+
     /// Returns the open session that sends `flow`, with its key. Only flows in the register are found.
     pub(crate) fn outgoing(&mut self, flow: FlowId) -> Option<(SessionKey, &mut S)> {
         let key = *self.register.outgoing.get(&flow)?;

@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use tailcut_units::{FiveTuple, FlowId, HostId, Time};
+use tailcut_units::{Duration, FiveTuple, FlowId, HostId, Time};
 
 /// Parameters of a session that the application submitted.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ struct Peer {
     reported: bool,
     /// Whether the sender has dropped the receiver as a straggler.
     dropped: bool,
+    /// Time for which other receivers have waited for this one.
+    held: Duration,
 }
 
 #[derive(Debug)]
@@ -86,6 +88,8 @@ pub(crate) struct Sender {
     waits_since: Time,
     /// Time at which the last symbol was sent or stragglers were last checked.
     moved_at: Time,
+    /// Time up to which the waits of receivers are counted in [`Peer::held`].
+    held_at: Time,
     timeouts: u32,
     pub(crate) stats: FlowStats,
     /// Class in which the session waits for its turn to send. `None` if it does not wait.
@@ -104,6 +108,7 @@ impl Sender {
             fin: false,
             reported: false,
             dropped: false,
+            held: Duration::ZERO,
         });
         let window = task.object.window(task.share, most);
         Self {
@@ -130,6 +135,7 @@ impl Sender {
             delivered: false,
             waits_since: now,
             moved_at: now,
+            held_at: now,
             timeouts: 0,
             stats: FlowStats {
                 copies: 1,
@@ -273,6 +279,7 @@ impl Sender {
         if self.demand.is_done(peer) {
             return true;
         }
+        self.count_hold_ups(now);
         let blocks = self.task.object.blocks();
         let Demand::Credit(demand) = &mut self.demand else {
             return false;
@@ -539,6 +546,30 @@ impl Sender {
             dropped: self.peers[peer].dropped,
         };
         slow.into_iter().map(straggler).collect()
+    }
+
+    /// Adds the time since the last symbol to the receivers that the others wait for.
+    fn count_hold_ups(&mut self, now: Time) {
+        if self.peers.len() < 2 || self.can_send() {
+            return;
+        }
+        let since = self.moved_at.max(self.held_at);
+        self.held_at = now;
+        // If no receiver waits for another, the network or this host is the limit.
+        if (0..self.peers.len()).all(|peer| self.demand.holds_up(peer)) {
+            return;
+        }
+        for (number, peer) in self.peers.iter_mut().enumerate() {
+            if self.demand.holds_up(number) {
+                peer.held += now.since(since);
+            }
+        }
+    }
+
+    /// Returns the time for which other receivers have waited for the receiver at `host`.
+    pub(crate) fn held_up_by(&self, host: HostId) -> Duration {
+        let peer = self.peers.iter().find(|peer| peer.host == host);
+        peer.map_or(Duration::ZERO, |peer| peer.held)
     }
 
     /// Returns the receivers that are not done when the session ends.

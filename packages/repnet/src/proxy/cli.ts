@@ -22,7 +22,7 @@ async function run(invocation: Invocation): Promise<void> {
     process.stdout.write(`repnet-proxy: configuration is valid: ${config.routes.length} route(s)\n`);
     return;
   }
-  const proxy = new Proxy(config);
+  const proxy = new Proxy(config, (line) => void process.stderr.write(`repnet-proxy: ${line}\n`));
   await proxy.start();
   for (const { name, to, replicate } of config.routes) {
     const at = proxy.address(name);

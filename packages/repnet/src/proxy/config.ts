@@ -27,6 +27,10 @@ export interface RouteConfig {
   to: Endpoint;
   /** Position of the proxy. `'out'`: behind a client. `'in'`: in front of a server. */
   replicate: Side;
+  /** Time in milliseconds without a received packet until the first keepalive probe; `Infinity`: no probes. */
+  keepaliveIdle: number;
+  /** Time in milliseconds without a byte in either direction after which a flow is reset; `Infinity`: no limit. */
+  idleTimeout: number;
   /** Settings of this route. They override the settings of the process (`mode`, `pairing`, `maxBytes`...). */
   settings: Partial<FlowSettings>;
 }
@@ -42,6 +46,14 @@ export interface ProxyConfig {
 const DEFAULT_ADMIN: Endpoint = { host: '127.0.0.1', port: 9464 };
 const DEFAULT_DRAIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
+const DEFAULT_KEEPALIVE_MS = 60_000;
+/** Largest time that the kernel accepts for keepalive probes. */
+const MOST_KEEPALIVE_MS = 32_767_000;
+const MOST_TIMER_MS = 2 ** 31 - 1;
+/** Keys of a route whose value is a time. */
+const TIMES = new Set(['keepaliveIdle', 'idleTimeout']);
+/** Keys of `tailcut proxy repnet` that Node cannot set. */
+const FIXED_BY_NODE = ['keepaliveInterval', 'keepaliveProbes', 'userTimeout'];
 
 function refuse(place: string, key: string, found: unknown, allowed: string): never {
   throw new RepnetError('ERR_REPNET_CONFIG', `${place}: "${key}" is ${JSON.stringify(found) ?? 'absent'}; allowed: ${allowed}`);
@@ -63,18 +75,32 @@ function endpoint(place: string, key: string, value: unknown, lowestPort: number
   return { host: bracketed ?? bare, port };
 }
 
+function readTime(place: string, key: string, value: unknown, least: number, most: number): number {
+  if (value === 'Infinity' || value === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (!Number.isInteger(value) || Number(value) < least || Number(value) > most) {
+    refuse(place, key, value, `an integer from ${least} to ${most}, or "Infinity"`);
+  }
+  return Number(value);
+}
+
 function readRoute(place: string, key: string, value: unknown): RouteConfig {
   if (!isFields(value)) refuse(place, key, value, 'an object');
-  const { name, listen, to, replicate, ...rest } = value;
+  const { name, listen, to, replicate, keepaliveIdle = DEFAULT_KEEPALIVE_MS, idleTimeout = 'Infinity', ...rest } = value;
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
     refuse(place, `${key}.name`, name, '1 to 64 characters of A-Z a-z 0-9 _ . -');
   }
   if (replicate !== 'in' && replicate !== 'out') refuse(place, `${key}.replicate`, replicate, '"in", "out"');
+  for (const fixed of FIXED_BY_NODE) {
+    if (fixed in rest)
+      refuse(place, `${key}.${fixed}`, rest[fixed], 'absent (Node sets this value itself; "tailcut proxy repnet" has the key)');
+  }
   return {
     name,
     listen: endpoint(place, `${key}.listen`, listen, 0),
     to: endpoint(place, `${key}.to`, to, 1),
     replicate,
+    keepaliveIdle: readTime(place, `${key}.keepaliveIdle`, keepaliveIdle, 1_000, MOST_KEEPALIVE_MS),
+    idleTimeout: readTime(place, `${key}.idleTimeout`, idleTimeout, 1, MOST_TIMER_MS),
     settings: readFlowSettings(place, rest, `${key}.`),
   };
 }
@@ -148,7 +174,8 @@ function routeFromFlag(key: string, text: string): Fields {
     const name = part.slice(0, at);
     const value = part.slice(at + 1);
     const setting = Object.hasOwn(KEYS, name) ? KEYS[name as keyof typeof KEYS] : undefined;
-    found[name] = setting?.perFlow ? parseText(setting, value) : value;
+    const isTime = TIMES.has(name) && /^\d+$/.test(value);
+    found[name] = setting?.perFlow ? parseText(setting, value) : isTime ? Number(value) : value;
   }
   return found;
 }
@@ -170,6 +197,8 @@ Puts RepNet in front of a TCP server, or behind a TCP client.
                          listen=HOST:PORT     where to accept connections
                          to=HOST:PORT         where to connect to
                          replicate=in|out     out: behind a client; in: in front of a server
+                         keepaliveIdle=MS     time until the first keepalive probe, default ${DEFAULT_KEEPALIVE_MS}
+                         idleTimeout=MS       time without a byte until a flow is reset, default Infinity
                        and any setting of a flow, such as
                          mode=repflow|repsyn  pairing=hello|port  maxBytes=N|Infinity
   --admin HOST:PORT    health and metrics, default ${DEFAULT_ADMIN.host}:${DEFAULT_ADMIN.port}

@@ -7,7 +7,7 @@ import '../node-only';
 
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
 import repnet = require('../index');
 
@@ -28,24 +28,31 @@ class Route {
   readonly metrics: RouteMetrics;
   readonly server: Server;
   readonly flows = new Set<Flow>();
+  /** Options of all connections. */
+  readonly #options: { allowHalfOpen: boolean; noDelay: boolean };
 
   constructor(
     readonly config: RouteConfig,
     private readonly onIdle: () => void,
+    private readonly report: (line: string) => void,
   ) {
     this.metrics = new RouteMetrics(config.name);
-    const options = { allowHalfOpen: true, noDelay: true };
-    this.server = repnet.createServer({ ...options, repnet: config.replicate === 'in' ? config.settings : false }, (accepted) =>
+    this.#options = { allowHalfOpen: true, noDelay: true };
+    // Node sets the interval and the number of the probes.
+    const { keepaliveIdle } = config;
+    if (Number.isFinite(keepaliveIdle)) Object.assign(this.#options, { keepAlive: true, keepAliveInitialDelay: keepaliveIdle });
+    this.server = repnet.createServer({ ...this.#options, repnet: config.replicate === 'in' ? config.settings : false }, (accepted) =>
       this.#accept(accepted),
     );
   }
 
   #accept(accepted: Relayed): void {
-    const { to, replicate, settings } = this.config;
+    const { name, to, replicate, settings, idleTimeout } = this.config;
+    const started = performance.now();
+    const { remoteAddress, remotePort } = accepted as Relayed & Partial<Socket>;
     const target = repnet.connect({
       ...to,
-      allowHalfOpen: true,
-      noDelay: true,
+      ...this.#options,
       // With `replicate: 'in'`, connections to the target stay plain TCP, also if the process lists targets.
       repnet: replicate === 'out' ? settings : 'off',
     });
@@ -53,13 +60,19 @@ class Route {
     this.flows.add(flow);
     this.metrics.flows += 1;
     this.metrics.active += 1;
-    relay(accepted, target, (end) => {
+    relay(accepted, target, idleTimeout, (end) => {
       this.flows.delete(flow);
       this.metrics.active -= 1;
       this.metrics.bytesIn += end.bytesIn;
       this.metrics.bytesOut += end.bytesOut;
       if (end.failed === 'accepted') this.metrics.acceptedErrors += 1;
       if (end.failed === 'target') this.metrics.targetErrors += 1;
+      if (end.failed !== undefined) {
+        const side = end.failed === 'target' ? 'the connection to the target' : 'the accepted connection';
+        const seconds = ((performance.now() - started) / 1_000).toFixed(3);
+        const flow = `${name}: flow from ${remoteAddress}:${remotePort} to ${to.host}:${to.port}`;
+        this.report(`${flow} failed after ${seconds} s: ${side}: ${end.error} (${end.bytesIn} bytes in, ${end.bytesOut} bytes out)`);
+      }
       if (this.flows.size === 0) this.onIdle();
     });
   }
@@ -91,9 +104,10 @@ export class Proxy {
   #accepting = false;
   #idleWaiters: Array<() => void> = [];
 
-  constructor(config: ProxyConfig) {
+  /** @param report called with a line for each flow that fails */
+  constructor(config: ProxyConfig, report: (line: string) => void = () => {}) {
     this.#config = config;
-    this.#routes = config.routes.map((route) => new Route(route, () => this.#wakeIdle()));
+    this.#routes = config.routes.map((route) => new Route(route, () => this.#wakeIdle(), report));
     if (config.admin !== false) {
       this.#admin = createAdmin({
         healthy: () => this.#accepting,

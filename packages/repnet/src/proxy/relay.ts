@@ -11,6 +11,7 @@ import { stock } from '../stock';
 export interface Relayed extends Duplex {
   readonly bytesRead: number;
   resetAndDestroy(): this;
+  setTimeout(milliseconds: number, callback: () => void): this;
 }
 
 export interface RelayEnd {
@@ -25,10 +26,12 @@ export interface RelayEnd {
 }
 
 /**
- * Copies bytes in both directions until both sockets are closed. If one socket fails, the other one is reset.
+ * Copies bytes in both directions until both sockets are closed.
+ * After `idleTimeout` milliseconds without a byte in either direction, both sockets are reset.
+ * If one socket fails, the other one is reset.
  * Otherwise its peer would mistake an incomplete stream for a complete one.
  */
-export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) => void): void {
+export function relay(accepted: Relayed, target: Relayed, idleTimeout: number, done: (end: RelayEnd) => void): void {
   const end: RelayEnd = { bytesIn: 0, bytesOut: 0, error: undefined, failed: undefined };
   let open = 2;
   const watch = (name: 'accepted' | 'target', socket: Relayed, other: Relayed): void => {
@@ -54,6 +57,14 @@ export function relay(accepted: Relayed, target: Relayed, done: (end: RelayEnd) 
   };
   watch('accepted', accepted, target);
   watch('target', target, accepted);
+  if (Number.isFinite(idleTimeout)) {
+    // Each byte of the flow passes this socket, so its timer sees both directions.
+    accepted.setTimeout(idleTimeout, () => {
+      end.failed ??= 'accepted';
+      end.error ??= 'ETIMEDOUT';
+      for (const socket of [accepted, target]) if (!socket.destroyed) socket.resetAndDestroy();
+    });
+  }
   accepted.pipe(target);
   target.pipe(accepted);
 }

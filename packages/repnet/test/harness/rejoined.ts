@@ -7,9 +7,15 @@ interface Pair {
   message: number;
 }
 
-/** Watcher of second connections. It records those that have rejoined at both ends and were not dropped. */
+/** Message of an end that has only one connection. */
+const NONE = -1;
+
+/**
+ * Watcher of second connections. It records those that both ends have, and that were not dropped.
+ * On a busy machine, pauses may cut a long message into short ones, and the flow then keeps its first two connections.
+ */
 export class Rejoined {
-  readonly #message = { client: 0, server: 0 };
+  readonly #message = { client: NONE, server: NONE };
   #waiting: Array<() => void> = [];
 
   constructor(t: TestContext) {
@@ -19,7 +25,7 @@ export class Rejoined {
       if (this.#both) for (const resume of this.#waiting.splice(0)) resume();
     };
     const dropped = (found: unknown): void => {
-      this.#message[(found as Pair).role] = 0;
+      this.#message[(found as Pair).role] = NONE;
     };
     diagnostics.subscribe('repnet:leg:pair', paired);
     diagnostics.subscribe('repnet:leg:drop', dropped);
@@ -30,7 +36,7 @@ export class Rejoined {
   }
 
   get #both(): boolean {
-    return this.#message.client > 0 && this.#message.client === this.#message.server;
+    return this.#message.client !== NONE && this.#message.client === this.#message.server;
   }
 
   async now(): Promise<void> {

@@ -32,6 +32,7 @@ export const UNHURRIED = {
   capabilityTtl: 1,
   incastLimit: Infinity,
   fallbackDelay: Infinity,
+  legDeadline: 600_000,
   idleTime: Infinity,
   adaptive: false,
 };

@@ -200,13 +200,13 @@ for (const firstAnswer of ['the one with the bytes', 'the other one'] as const) 
     const visits = await stage.until(2);
     const served = visits.find(({ first }) => first.length > HELLO_BYTES) as Visit;
     const other = visits.find(({ first }) => first.length === HELLO_BYTES) as Visit;
-    const gone = new Promise((resolve) => other.socket.on('close', resolve));
+    const left = once(other.socket, 'end');
     if (firstAnswer === 'the other one') other.answer('opened', '2');
     served.answer('opened', '1');
     if (firstAnswer === 'the one with the bytes') other.answer('opened', '2');
     served.socket.write('an answer');
     await sink.until(9);
-    await gone;
+    await left;
     assert.deepEqual([served.bytes(), other.bytes(), sink.text(), sink.errors, stage.plain], [QUESTION, '', 'an answer', 0, 0]);
     sink.socket.destroy();
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import repnet from 'repnet';
 import { decodeBanner, decodePreamble, encodePreamble, VERSION } from '../../src/wire';
 import { Arena, type ArenaOptions, pattern, Sink } from '../harness/arena';
@@ -51,6 +51,27 @@ test('a connection that settled on one leg has two again for the message after i
   await sink.untilClose();
   assert.equal(sink.errors, 0);
   assert.equal(arena.accepted.length, 1);
+});
+
+test('a second leg that fails while the connection is idle is replaced, although no byte moves', async (t) => {
+  const arena = await Arena.open(t, {
+    ...settings,
+    onConnection: (socket) => void socket.pipe(socket),
+    // The first attempts to rejoin fail.
+    path: { admit: (_leg, index) => (index === 2 || index === 3 ? 'reset' : 'pass') },
+  });
+  const rejoined = new Rejoined(t);
+  const sink = new Sink(arena.connect());
+  sink.socket.write(pattern(LONG));
+  await sink.until(LONG);
+  await rejoined.now();
+  assert.equal(arena.path.legs.length, 5);
+  newest(arena).reset();
+  await arena.path.leg(5);
+  await rejoined.now();
+  sink.socket.end('goodbye');
+  await sink.untilClose();
+  assert.equal(sink.text().slice(LONG), 'goodbye');
 });
 
 test('a message survives the loss of the leg that carried the connection until then', async (t) => {
@@ -118,6 +139,98 @@ test('a leg that is behind when the connection is idle gives its place to a new 
   await sink.untilClose();
   assert.equal(sink.text(), 'onetwo');
 });
+
+/** Opens a flow whose second leg is behind, and whose client has begun to replace this leg. */
+async function replacing(
+  t: TestContext,
+  path: ArenaOptions['path'],
+): Promise<{ arena: Arena; sink: Sink; a: ChaosLeg; b: ChaosLeg; c: ChaosLeg }> {
+  const arena = await Arena.open(t, { ...settings, path, onConnection: (socket) => void socket.pipe(socket) });
+  const sink = new Sink(arena.connect());
+  sink.socket.write('one');
+  const [a, b] = [await arena.legA(), await arena.legB()];
+  await arena.paired();
+  await Promise.all([a.down.until(32 + 3), b.down.until(32 + 3)]);
+  b.down.stall();
+  sink.socket.write('two');
+  await sink.until(6);
+  const c = await arena.path.leg(2);
+  await c.up.untilTaken(REJOIN);
+  return { arena, sink, a, b, c };
+}
+
+test('both ends know a new leg by the same message, also after a replacement that has failed', async (t) => {
+  const { sink, b, c } = await replacing(t, { admit: (_leg, index) => (index === 2 ? 'hold' : 'pass') });
+  const paired = (role: string): Promise<{ role: string; message: number }> =>
+    published('repnet:leg:pair', (message) => message.role === role);
+  const both = [paired('client'), paired('server')] as const;
+  // The replacement fails, and then the slower leg. A new leg takes its place.
+  c.reset();
+  b.reset();
+  const [client, server] = await Promise.all(both);
+  assert.equal(client.message, server.message);
+  sink.socket.destroy();
+});
+
+/** Resolves when a leg with this number was given up at this end. */
+const gone = (role: string, leg: number): Promise<unknown> =>
+  published<{ role: string; leg: number }>('repnet:leg:drop', (message) => message.role === role && message.leg === leg);
+
+test('the faster leg is reset while the other one is being replaced: the slower one carries the flow', async (t) => {
+  const { arena, sink, a, b, c } = await replacing(t, { admit: (_leg, index) => (index === 2 ? 'hold' : 'pass') });
+  const both = [gone('client', 0), gone('server', 0)];
+  a.reset();
+  await Promise.all(both);
+  b.down.flow();
+  await c.admit();
+  sink.socket.end(' three');
+  await sink.untilClose();
+  assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+});
+
+test('the server has replaced the slower leg, and then the faster one is reset: the new one carries the flow', async (t) => {
+  const replaced = gone('server', 1);
+  const { arena, sink, a, c } = await replacing(t, {
+    onLeg: (leg, index) => {
+      if (index === 2) leg.down.allow(0);
+    },
+  });
+  const slower = gone('client', 1);
+  await replaced;
+  // The client sees the reset of the slower leg first, then the reset of the faster leg, and then the banner.
+  await slower;
+  a.reset();
+  await a.clientGone();
+  c.down.allow(Infinity);
+  await gone('client', 1);
+  sink.socket.end(' three');
+  await sink.untilClose();
+  assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+});
+
+for (const first of ['banner', 'reset of the slower leg'] as const) {
+  test(`the faster leg is reset when the server has replaced the other one, and the ${first} comes first: the new one carries the flow`, async (t) => {
+    const replaced = gone('server', 1);
+    const { arena, sink, a, b, c } = await replacing(t, {
+      onLeg: (leg, index) => {
+        if (index === 2) leg.down.allow(0);
+      },
+    });
+    await replaced;
+    const lost = gone('client', 0);
+    a.reset();
+    await lost;
+    if (first === 'banner') c.down.allow(Infinity);
+    else {
+      await b.clientGone();
+      c.down.allow(Infinity);
+    }
+    await gone('client', 1);
+    sink.socket.end(' three');
+    await sink.untilClose();
+    assert.deepEqual([sink.text(), sink.errors, arena.accepted.length], ['onetwo three', 0, 1]);
+  });
+}
 
 test('messages with idleness between them never settle, however many there are', async (t) => {
   const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });

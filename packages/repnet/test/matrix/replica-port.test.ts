@@ -45,7 +45,9 @@ for (const pairing of PAIRINGS) {
 }
 
 test('a load balancer that splits the legs between two servers: one of them gets no byte (hello)', async (t) => {
-  const other = await Arena.open(t, { pairing: 'hello', mode: 'repflow' });
+  // The other server's application sees the end of a stream without bytes, and ends its own direction.
+  const onConnection = (socket: net.Socket): void => void socket.on('end', () => socket.end()).resume();
+  const other = await Arena.open(t, { pairing: 'hello', mode: 'repflow', onConnection });
   const otherPort = (other.server.address() as net.AddressInfo).port;
   let arena: Arena;
   arena = await Arena.open(t, {

@@ -45,6 +45,19 @@ for (const assumeCapable of [false, true]) {
   });
 }
 
+test('a probe of a target that is down says no, and the first connection after its start is raced', async () => {
+  repnet.configure({ ...UNHURRIED, capabilityTtl: 600_000 });
+  const first = await start(0);
+  const { port } = first.address() as net.AddressInfo;
+  await once(first.close(), 'close');
+  assert.equal(await repnet.probe({ host: '127.0.0.1', port, repnet: {} }), false);
+  const second = await start(port);
+  const { opened } = repnet.stats().flows;
+  assert.equal(await exchange(port, true), undefined);
+  assert.equal(repnet.stats().flows.opened - opened, 1);
+  await once(second.close(), 'close');
+});
+
 test('a target that refuses only the replica port is remembered as one without repnet', async (t) => {
   repnet.configure({ ...UNHURRIED, capabilityTtl: 600_000 });
   const server = repnet.createServer({ repnet: false }, (socket) => socket.pipe(socket)).listen(0, '127.0.0.1');

@@ -38,6 +38,36 @@ for (const mode of MODES) {
   });
 }
 
+/** Keeps this process busy for a number of turns of the event loop. It never waits for an event in these turns. */
+async function stayBusy(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) {
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('a process that is too busy to read a banner does not give up the replica port', async (t) => {
+  const arena = await Arena.open(t, {
+    pairing: 'hello',
+    mode: 'repflow',
+    client: { fallbackDelay: 8 },
+    path: { admit: () => 'hold' },
+    onConnection: (socket) => void socket.pipe(socket),
+  });
+  const before = plainFlows();
+  const sink = new Sink(arena.connect());
+  sink.socket.end('late');
+  const legs = [await arena.legA(), await arena.legB()];
+  // The delay passes here, but the server gets no connection in this time.
+  await stayBusy(12);
+  for (const leg of legs) void leg.admit();
+  while (arena.accepted.length === 0) await stayBusy(1);
+  await sink.untilClose();
+  assert.equal(sink.text(), 'late');
+  assert.equal(plainFlows().silent - before.silent, 0);
+});
+
 test('a probe waits for as long as a leg may take: a SYN that was lost once does not write a target off', async (t) => {
   const arena = await Arena.open(t, { pairing: 'hello', mode: 'repflow', a: 'hold', process: { helloTimeout: 10 } });
   // A held connection does not reach the server, so the server's timeout for a hello does not start.

@@ -16,6 +16,8 @@ test('a minimal configuration gets the documented defaults', () => {
         listen: { host: '127.0.0.1', port: 6379 },
         to: { host: '10.0.0.7', port: 7379 },
         replicate: 'out',
+        keepaliveIdle: 60_000,
+        idleTimeout: Number.POSITIVE_INFINITY,
         settings: {},
       },
     ],
@@ -50,6 +52,8 @@ const FAULTS: Array<[what: string, config: unknown, key: string]> = [
     'routes[1].listen',
   ],
   ['a fraction of a byte', { routes: [{ ...ROUTE, maxBytes: 0.5 }] }, 'routes[0].maxBytes'],
+  ['a time that the kernel does not count', { routes: [{ ...ROUTE, keepaliveIdle: 10 }] }, 'routes[0].keepaliveIdle'],
+  ['a number of probes, which Node sets', { routes: [{ ...ROUTE, keepaliveProbes: 3 }] }, 'routes[0].keepaliveProbes'],
   ['a negative time', { routes: [ROUTE], drainTimeout: -1 }, 'drainTimeout'],
   ['an admin address that a route has', { routes: [ROUTE], admin: '127.0.0.1:6379' }, 'admin'],
 ];

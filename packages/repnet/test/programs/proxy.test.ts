@@ -147,14 +147,16 @@ test('a server that resets is seen as a reset by the client, through both proxie
   assert.equal(sink.error?.code, 'ECONNRESET');
 });
 
-test('a target that refuses is a reset for the client', async (t) => {
-  const { port, inner } = await chain(t, '0');
+test('a target that refuses is a reset for the client, and a line for the operator', async (t) => {
+  const { outer, port, inner } = await chain(t, '0');
   inner.child.kill('SIGKILL');
   await inner.ends();
   const client = net.connect({ host: '127.0.0.1', port });
   const sink = new Sink(client);
   await sink.untilClose();
   assert.equal(sink.error?.code, 'ECONNRESET');
+  const line = /out: flow from 127\.0\.0\.1:\d+ to 127\.0\.0\.1:\d+ failed after [\d.]+ s: (.*) \(0 bytes in, 0 bytes out\)/;
+  assert.equal((await outer.says(line))[1], 'the connection to the target: ECONNREFUSED');
 });
 
 test('an address that is taken ends the command with status 1 and names the route', async (t) => {

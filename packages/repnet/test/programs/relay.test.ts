@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test';
 import { Proxy, parseConfig } from 'repnet/proxy';
 import { Sink } from '../harness/arena';
 
-async function proxied(t: TestContext, onConnection: (socket: net.Socket) => void): Promise<number> {
+async function proxied(t: TestContext, onConnection: (socket: net.Socket) => void, more: object = {}): Promise<number> {
   const server = net.createServer({ allowHalfOpen: true }, onConnection);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as net.AddressInfo;
-  const route = { name: 'in', listen: '127.0.0.1:0', to: `127.0.0.1:${port}`, replicate: 'in' };
+  const route = { name: 'in', listen: '127.0.0.1:0', to: `127.0.0.1:${port}`, replicate: 'in', ...more };
   const proxy = new Proxy(parseConfig({ admin: false, drainTimeout: 0, routes: [route] }));
   await proxy.start();
   t.after(async () => {
@@ -32,6 +32,18 @@ test('a client that ends first, and reads late, gets the whole answer', async (t
     await sink.untilClose();
     assert.deepEqual([sink.length, sink.ended, sink.errors], [answer.length, true, 0]);
   }
+});
+
+test('a flow in which no byte moves for the idle timeout is reset at both ends', async (t) => {
+  const served: Sink[] = [];
+  const port = await proxied(t, (socket) => void served.push(new Sink(socket)), { idleTimeout: 50 });
+  const client = new Sink(net.connect({ host: '127.0.0.1', port, allowHalfOpen: true }));
+  client.socket.write('x');
+  await client.untilClose();
+  const [server] = served as [Sink];
+  await server.untilClose();
+  assert.equal(server.text(), 'x');
+  assert.deepEqual([client.error?.code, server.error?.code], ['ECONNRESET', 'ECONNRESET']);
 });
 
 test('a client that is cut off after its last byte has not ended: the server sees a reset', async (t) => {

@@ -226,6 +226,8 @@ class Soak {
     socket.on('end', () => {
       const seen = number === undefined ? undefined : this.#surfaced.get(number);
       if (seen !== undefined) seen.sha = sha256(Buffer.concat(chunks));
+      // The client has left the replica port before its first byte, and uses another connection.
+      if (number === undefined) socket.end();
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       // A client that gave up before the banner has sent no number, so the error is not a fault.

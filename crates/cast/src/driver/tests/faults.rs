@@ -258,6 +258,23 @@ fn lost_symbols_are_made_good_by_decoding() {
 }
 
 #[test]
+fn an_object_without_bytes_arrives_whatever_is_lost() {
+    for seed in 0..20 {
+        for config in [config(), credits()] {
+            let faults = Faults {
+                seed,
+                lost: 300,
+                ..Faults::NONE
+            };
+            let mut world = World::new(config, faults);
+            world.send(0, Vec::new());
+            world.run(FOR_LONG);
+            assert!(world.received[1] == [Vec::<u8>::new()], "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn what_the_socket_has_no_room_for_waits() {
     let mut world = World::new(config(), Faults::NONE);
     world.drivers[0].net.room = Some(0);

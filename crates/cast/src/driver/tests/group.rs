@@ -132,6 +132,78 @@ fn every_receiver_gets_the_object_and_to_a_group_each_symbol_leaves_once() {
 }
 
 #[test]
+fn the_receiver_that_the_others_wait_for_is_known() {
+    let wait = Stragglers {
+        after: Duration::from_ms(60_000),
+        policy: StragglerPolicy::Wait,
+    };
+    let bytes = object(3_000_000, 1);
+    for slow in [10, 200] {
+        // Rates in Mb/s of the links to the receivers, and the times at which the links are free.
+        let (rates, mut free) = ([200, 200, slow], [Time::ZERO; 3]);
+        let mut end = Time::ZERO;
+        let path = |[_, to]: [usize; 2], now: Time, _: usize| {
+            end = now;
+            let link = to.checked_sub(1);
+            let Some((free, rate)) = link.and_then(|at| Some((free.get_mut(at)?, rates.get(at)?)))
+            else {
+                return Some(Duration::from_us(50));
+            };
+            let begin = now.max(*free);
+            // The queue has room for 20 ms.
+            if begin.since(now) > Duration::from_ms(20) {
+                return None;
+            }
+            *free = begin + Duration::from_us(8 * 1_040 / rate);
+            Some(free.since(now) + Duration::from_us(50))
+        };
+        let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
+        let task = Task::new(to, Kind::All(wait), Payload::new(bytes.clone()));
+        let progress = task.progress.clone();
+        let engines = (0..=RECEIVERS).map(|me| keyed(me, credits(), None));
+        let (received, _) = exchange(engines.collect(), vec![(0, task)], path);
+        assert!(received[1..].iter().all(|one| *one == bytes));
+        let shares: Vec<f64> = progress
+            .read()
+            .iter()
+            .map(|one| one.held.as_secs_f64() / end.as_secs_f64())
+            .collect();
+        if slow == 10 {
+            assert!(shares[2] > 0.75, "{shares:?} {end:?}");
+            assert!(shares[0].max(shares[1]) < 0.2, "{shares:?}");
+        } else {
+            assert!(shares.iter().all(|share| *share < 0.4), "{shares:?}");
+        }
+    }
+}
+
+#[test]
+fn a_receiver_that_is_left_out_stops_no_other() {
+    let wait = Stragglers {
+        after: Duration::from_ms(60_000),
+        policy: StragglerPolicy::Wait,
+    };
+    let bytes = object(500_000, 1);
+    let mut engines: Vec<Engine> = (0..=RECEIVERS)
+        .map(|me| keyed(me, credits(), None))
+        .collect();
+    let to: Vec<SocketAddr> = (1..=RECEIVERS).map(address).collect();
+    let task = Task::new(to, Kind::All(wait), Payload::new(bytes.clone()));
+    let progress = task.progress.clone();
+    let now = Time::from_ns(1);
+    let flow = engines[0].send(now, task).expect("receivers");
+    // These packets are lost.
+    while engines[0].transmit(now, &mut Memory::new(address(0)), 64) {}
+    engines[0].leave_out(now, flow, 2);
+    // This receiver is not there. Without the call, the others would wait for it.
+    let path = |[_, to]: [usize; 2], _, _| (to != 3).then_some(Duration::from_us(50));
+    let (received, _) = exchange(engines, Vec::new(), path);
+    assert!(received[1..3].iter().all(|one| *one == bytes));
+    let stages: Vec<Stage> = progress.read().iter().map(|one| one.stage).collect();
+    assert_eq!(stages, [Stage::Done, Stage::Done, Stage::Dropped]);
+}
+
+#[test]
 fn a_receiver_that_is_not_there_is_left_out() {
     let drop = Stragglers {
         after: Duration::from_ms(200),

@@ -204,20 +204,98 @@ fn short_offers_get_no_answer() {
     assert_eq!(engine.counts().malformed, 1);
 }
 
+/// Handles an offer of an object of `length` bytes. Its token validates the address of its sender.
+fn vouched(engine: &mut Engine, now: Time, from: SocketAddr, (session, length): (u64, u64)) {
+    let token = engine.incoming_sessions.tokens.issue(now, from, session);
+    let (_, Message::Offer(plain), _) = credit::decode(&offer(session, length)).expect("an offer")
+    else {
+        panic!("an offer");
+    };
+    let offer = Offer {
+        token: Some(token),
+        padded: 0,
+        ..plain
+    };
+    arrive(engine, now, from, &packet(session, &Message::Offer(offer)));
+}
+
 #[test]
 fn one_address_has_as_many_sessions_as_it_may() {
-    let mut config = credits();
-    // Half-open sessions are not limited here. So the limit of 64 sessions per address decides.
-    config.limits.half_open = 100;
-    let mut engine = engine(1, config);
+    let mut engine = engine(1, credits());
     let now = Time::from_ns(1);
     for session in 0..70 {
-        arrive(&mut engine, now, forged(1), &offer(session, 100_000));
+        vouched(&mut engine, now, forged(1), (session, 100_000));
     }
     assert_eq!(engine.incoming.len(), 64);
     assert_eq!(engine.counts().no_room, 6);
-    arrive(&mut engine, now, forged(2), &offer(80, 100_000));
+    vouched(&mut engine, now, forged(2), (80, 100_000));
     assert_eq!(engine.incoming.len(), 65);
+}
+
+#[test]
+fn sessions_that_are_validated_later_are_limited_too() {
+    let mut engine = engine(1, credits());
+    let now = Time::from_ns(1);
+    for session in 0..60 {
+        arrive(&mut engine, now, forged(1), &offer(session, 100_000));
+    }
+    for session in 100..160 {
+        vouched(&mut engine, now, forged(1), (session, 100_000));
+    }
+    assert_eq!(engine.incoming.len(), 120);
+    for session in 0..60 {
+        vouched(&mut engine, now, forged(1), (session, 100_000));
+    }
+    assert_eq!(engine.incoming_sessions.of(forged(1).ip()), 64);
+    assert_eq!(engine.incoming.len(), 64);
+}
+
+#[test]
+fn offers_in_the_name_of_a_host_do_not_count_against_it() {
+    let mut engine = engine(1, credits());
+    let now = Time::from_ns(1);
+    for session in 0..64 {
+        arrive(&mut engine, now, forged(1), &offer(session, 100_000));
+    }
+    assert_eq!(engine.incoming.len(), 64);
+    vouched(&mut engine, now, forged(1), (80, 100_000));
+    assert_eq!((engine.incoming.len(), engine.counts().no_room), (65, 0));
+}
+
+#[test]
+fn an_object_holds_memory_for_what_has_arrived_of_it() {
+    let mut engine = engine(1, credits());
+    let now = Time::from_ns(1);
+    for session in 0..4 {
+        vouched(&mut engine, now, forged(session), (session, 16 << 20));
+        (0..10).for_each(|number| {
+            arrive(&mut engine, now, forged(session), &symbol(session, number));
+        });
+    }
+    // The objects have 64 MiB in all, which is the whole memory. Only 40 symbols of them have arrived.
+    let budget = engine.incoming_sessions.budget.clone();
+    let held = [(); 3].map(|()| budget.take(20 << 20, 20 << 20));
+    assert!(held.iter().all(Option::is_some));
+}
+
+#[test]
+fn senders_that_hold_all_memory_and_send_nothing_make_room_for_one_that_sends() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let engine = &mut world.drivers[1].engine;
+    let budget = engine.incoming_sessions.budget.clone();
+    // Only 1 of 64 MiB is left.
+    let held = [20, 20, 20, 3].map(|mib| budget.take(mib << 20, mib << 20));
+    let begun = Time::from_ns(1);
+    for session in 0..20 {
+        vouched(engine, begun, forged(session), (session, 16 << 20));
+    }
+    assert_eq!(engine.incoming.len(), 16, "64 KiB each");
+    world.now = begun + Duration::from_ms(3_000);
+    let sent = object(900_000, 1);
+    world.send(0, sent.clone());
+    world.run(FOR_LONG);
+    assert!(world.received[1] == [sent]);
+    drop(held);
 }
 
 #[test]
@@ -232,6 +310,22 @@ fn a_sender_whose_address_changes_goes_on() {
     assert!(world.received[1] == [sent]);
     assert_eq!(world.sent[0].len(), 1);
     assert_eq!(world.drivers[1].engine.counts().moved, 1);
+}
+
+#[test]
+fn a_sender_whose_address_changes_before_the_first_answer_goes_on() {
+    let mut world = World::new(credits(), Faults::NONE);
+    let sent = object(500, 1);
+    world.lost_dones = u32::MAX;
+    world.send(0, sent.clone());
+    world.run(Time::from_ns(400_000));
+    assert!(world.received[1] == [sent], "but its sender does not know");
+    assert!(world.sent[0].is_empty());
+    world.drivers[0].net.local = address(7);
+    world.lost_dones = 0;
+    world.run(FOR_LONG);
+    assert_eq!((world.sent[0].len(), world.received[1].len()), (1, 1));
+    assert!(world.failed.is_empty());
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Answers to requests that a guard refuses before they wait for a worker.
 
 use super::forward::ForwardedBody;
-use crate::guard::{Chunk, GuardedBody};
-use crate::request_head::Refusal;
+use crate::connections::ConnectionError;
+use crate::guard::{AnswerError, Chunk, GuardedBody, Refusal};
+use crate::reason::Reason;
+use crate::request_head;
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
@@ -19,14 +21,34 @@ pub(super) enum ProgramBody {
 }
 
 /// Returns the answer to a request that is refused.
-pub(super) fn refused(refusal: Refusal) -> Response<ProgramBody> {
+pub(super) fn refused(refusal: request_head::Refusal) -> Response<ProgramBody> {
     let text = Bytes::from_static(refusal.1.as_bytes());
     refusal.answer(ProgramBody::Refusal(Some(text)))
 }
 
+impl From<&AnswerError<Box<dyn Error + Send + Sync>>> for Reason {
+    fn from(error: &AnswerError<Box<dyn Error + Send + Sync>>) -> Self {
+        match error {
+            AnswerError::Displaced => Self::Displaced,
+            AnswerError::Service(error) if error.is::<ConnectionError>() => Self::AnswerCut,
+            AnswerError::Service(_) => Self::AnswerStalled,
+        }
+    }
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Optional => Self::Optional,
+            Refusal::Full => Self::QueueFull,
+            Refusal::Late => Self::QueueTimeout,
+        }
+    }
+}
+
 impl Body for ProgramBody {
     type Data = Chunk<Bytes>;
-    type Error = Box<dyn Error + Send + Sync>;
+    type Error = AnswerError<Box<dyn Error + Send + Sync>>;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,

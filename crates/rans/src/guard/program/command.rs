@@ -4,12 +4,14 @@ use super::acceptor::Program;
 use super::config::{DEFAULT_ADMIN, ProgramConfig};
 use anyhow::Result;
 use clap::Args;
-use tailcut_proxy::config::Flags;
+use tailcut_proxy::config::{Action, Flags};
 use tailcut_proxy::run;
 
 /// Flags of `tailcut guard`.
 #[derive(Args, Debug)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     mut_arg("config", |flag| flag.required_unless_present("listen")),
     mut_arg("admin", |flag| Flags::admin_help(flag, DEFAULT_ADMIN)),
     after_help = "\
@@ -38,7 +40,7 @@ pub struct GuardCommand {
     #[arg(long, value_name = "N")]
     workers: Option<String>,
     /// Largest number of requests that wait;
-    /// if there are more, the newest request of the lowest class is refused with 503 [default: 1024]
+    /// if there are more, a request of the lowest class is refused with 503 [default: 1024]
     #[arg(long, value_name = "N")]
     queue: Option<String>,
     /// Action for a running request whose client leaves:
@@ -61,6 +63,8 @@ pub struct GuardCommand {
     connections: Option<String>,
     #[command(flatten)]
     flags: Flags,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
 /// Runs the command.
@@ -68,7 +72,8 @@ pub struct GuardCommand {
 /// # Errors
 /// The configuration contains a value that is not allowed, or the guard cannot listen on an address.
 pub fn execute(command: &GuardCommand) -> Result<()> {
-    let flags = &command.flags;
+    let check = command.action.as_ref().map(Action::flags);
+    let flags = check.as_ref().unwrap_or(&command.flags);
     let keys = [
         ("listen", &command.listen),
         ("to", &command.to),

@@ -2,13 +2,15 @@
 
 use crate::guard::GuardConfig;
 use crate::socket::ClassMarks;
+use crate::trace::TraceConfig;
 use anyhow::Result;
 use serde::Deserialize;
 use std::time::Duration;
-use tailcut_proxy::Endpoint;
-use tailcut_proxy::config::{Common, Draft, size, target, time, unique_addresses};
+use tailcut_proxy::config::{Common, Draft, server, size, socket_mode, time, unique_addresses};
 use tailcut_proxy::http::Limits;
+use tailcut_proxy::log::LogConfig;
 use tailcut_proxy::tls::ServerTls;
+use tailcut_proxy::{Address, DEFAULT_MODE, Endpoint};
 use tailcut_units::quantity::allowed;
 
 /// Address of the admin server (health and metrics), unless the configuration contains another one.
@@ -23,6 +25,10 @@ const fn answer_timeout() -> Duration {
     Duration::from_secs(60)
 }
 
+const fn default_mode() -> u32 {
+    DEFAULT_MODE
+}
+
 const fn buffer() -> u64 {
     64 << 10
 }
@@ -35,10 +41,13 @@ const DEFAULT_QUEUE_TIME: Duration = Duration::from_secs(30);
 #[derive(Deserialize, Clone, PartialEq, Debug)]
 pub struct ProgramConfig {
     /// Address of the listener.
-    pub listen: Endpoint,
+    pub listen: Address,
+    /// Mode of the listener's file, if it is a Unix socket.
+    #[serde(default = "default_mode", deserialize_with = "socket_mode")]
+    pub listen_mode: u32,
     /// Address of the service, which gets HTTP/1.1.
-    #[serde(deserialize_with = "target")]
-    pub to: Endpoint,
+    #[serde(deserialize_with = "server")]
+    pub to: Address,
     /// Largest part of a request's body that has to arrive before the request takes a worker, 0 to 64 MiB.
     /// A larger value needs more memory for each request. With a smaller one, slow clients occupy workers.
     #[serde(default = "buffer", deserialize_with = "size::<0, { 64 << 20 }, _, _>")]
@@ -52,6 +61,9 @@ pub struct ProgramConfig {
     /// DSCP of packets to clients.
     #[serde(default)]
     pub dscp: ClassMarks,
+    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
+    #[serde(default)]
+    pub proxy_protocol: bool,
     /// TLS of the listener.
     #[serde(default)]
     pub tls: Option<ServerTls>,
@@ -67,6 +79,12 @@ pub struct ProgramConfig {
     /// Longest time that open requests may continue after a signal to stop.
     #[serde(skip)]
     pub drain: Duration,
+    /// Identifiers of requests.
+    #[serde(skip)]
+    pub trace: TraceConfig,
+    /// Access log and error log.
+    #[serde(skip)]
+    pub log: LogConfig,
 }
 
 impl ProgramConfig {
@@ -78,6 +96,8 @@ impl ProgramConfig {
         let top = draft.top();
         let mut config: Self = top.read()?;
         config.guard = top.read()?;
+        config.trace = top.read()?;
+        config.log = top.table("log").read()?;
         // The library has a default of one worker.
         // The program requires the key, because the right number depends on the service.
         if !top.has("workers") {

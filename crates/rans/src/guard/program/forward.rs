@@ -4,7 +4,9 @@ use crate::connection_fields;
 use crate::connections::{
     ConnectionBody, ConnectionConfig, ConnectionError, Connections, Connector, Protocol,
 };
+use crate::reason::Reason;
 use crate::request_head::Refusal;
+use crate::request_log::{Attempts, OwnAnswer, Server};
 use crate::socket::SocketOptions;
 use crate::stall_timer::StallTimer;
 use crate::upload::{RequestBody, begins_within};
@@ -16,9 +18,10 @@ use http_body_util::{Either, Full};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tailcut_proxy::Endpoint;
+use tailcut_proxy::Address;
 use tower_service::Service;
 
 /// Longest time until the service has accepted a connection.
@@ -34,16 +37,24 @@ const IDLE: usize = 1_024;
 /// Connections to the service. Dropping the future of an answer closes the answer's connection.
 #[derive(Clone, Debug)]
 pub(super) struct Forwarder {
+    /// Address of the service in logs.
+    name: Arc<str>,
     connections: Connections<Connector, RequestBody>,
     /// Longest time until an answer begins, and until each further part of it.
     time: Duration,
 }
 
 impl Forwarder {
-    pub fn to(target: &Endpoint, time: Duration) -> Result<Self> {
+    pub fn to(target: &Address, time: Duration) -> Result<Self> {
         let name = || format!("to {target}");
-        let to: Authority = target.to_string().parse().with_context(name)?;
-        let connector = Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME);
+        // The service gets this host if a request has none. A path is not a host.
+        let host = target.tcp().map(ToString::to_string);
+        let host = host.unwrap_or_else(|| "localhost".to_owned());
+        let to: Authority = host.parse().with_context(name)?;
+        let connector = match target {
+            Address::Tcp(_) => Connector::new(to.clone(), SocketOptions::default(), CONNECT_TIME),
+            Address::Unix(path) => Ok(Connector::unix(path, CONNECT_TIME)),
+        };
         let connector = connector.map_err(|why| anyhow!("to {target}: {why}"))?;
         let config = ConnectionConfig {
             protocol: Protocol::One,
@@ -54,6 +65,7 @@ impl Forwarder {
             ..ConnectionConfig::default()
         };
         Ok(Self {
+            name: target.to_string().into(),
             connections: Connections::new(connector, to, config),
             time,
         })
@@ -79,23 +91,38 @@ impl Service<Request<RequestBody>> for Forwarder {
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let progress = request.body().progress();
+        let attempts = request.extensions().get::<Arc<Attempts>>().cloned();
         let answering = self.connections.call(request);
-        let time = self.time;
+        let (time, name) = (self.time, Arc::clone(&self.name));
         Box::pin(async move {
+            if let Some(attempts) = &attempts {
+                attempts.begin();
+            }
             let answer = begins_within(answering, progress.as_deref(), time).await;
             Ok(match answer {
-                None => own(Refusal(
-                    StatusCode::GATEWAY_TIMEOUT,
-                    "the service did not begin its answer\n",
-                )),
+                None => own(
+                    Refusal(
+                        StatusCode::GATEWAY_TIMEOUT,
+                        "the service did not begin its answer\n",
+                    ),
+                    Reason::AnswerTimeout,
+                ),
                 Some(Ok(mut answer)) => {
                     connection_fields::remove(answer.headers_mut());
+                    answer.extensions_mut().insert(Server(name));
                     answer.map(|body| ForwardedBody(Either::Left((body, StallTimer::after(time)))))
                 }
                 Some(Err(error)) => {
                     // A body that did not arrive is the fault of the client.
                     let fault = progress.and_then(|progress| progress.fault());
-                    own(fault.map_or_else(|| of_error(&error), Refusal::from))
+                    if let Some(fault) = fault {
+                        return Ok(own(fault.into(), fault.into()));
+                    }
+                    let reason = Reason::from(&error);
+                    if let Some(attempts) = &attempts {
+                        attempts.fail(&name, reason, &error);
+                    }
+                    own(of_error(&error), reason)
                 }
             })
         })
@@ -137,7 +164,11 @@ impl http_body::Body for ForwardedBody {
             Either::Left((body, stall)) => match Pin::new(body).poll_frame(cx) {
                 Poll::Ready(frame) => {
                     stall.moved();
-                    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+                    let mut frame = frame.map(|frame| frame.map_err(Into::into));
+                    if let Some(Ok(frame)) = &mut frame {
+                        connection_fields::remove_from_trailers(frame);
+                    }
+                    Poll::Ready(frame)
                 }
                 Poll::Pending => {
                     ready!(stall.poll(cx));
@@ -166,9 +197,10 @@ impl http_body::Body for ForwardedBody {
     }
 }
 
-fn own(Refusal(status, text): Refusal) -> Response<ForwardedBody> {
+fn own(Refusal(status, text): Refusal, reason: Reason) -> Response<ForwardedBody> {
     let body = Full::new(Bytes::from_static(text.as_bytes()));
     let mut response = Response::new(ForwardedBody(Either::Right(body)));
     *response.status_mut() = status;
+    response.extensions_mut().insert(OwnAnswer(Some(reason)));
     response
 }

@@ -5,21 +5,21 @@ mod answers;
 
 use super::config::RangesConfig;
 use super::counts::Counter;
-use super::digest::Digest;
+use super::digest::{Check, Digest, OfferedDigest};
 use super::error::{Cause, Fault, RangesError};
 use super::origin::Origin;
-use super::part::{Opening, Part};
+use super::part::Part;
 use super::validators::StrongTag;
 use crate::client::{AnswerBody, Client, Replay};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, header, response};
+use http::{HeaderValue, Request, header};
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tailcut_requests::{AskId, Class, Idle, Ranges};
+use tailcut_requests::{AskId, ByteRange, Class, Idle, Ranges};
 use tailcut_units::Time;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -30,43 +30,27 @@ pub(super) trait Sink {
     fn taken(&mut self, cx: &mut Context<'_>) -> u64;
 }
 
-/// Sink that is used before the first byte arrives.
-struct NullSink;
-
-impl Sink for NullSink {
-    fn put(&mut self, _: u64, _: Bytes) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn taken(&mut self, _: &mut Context<'_>) -> u64 {
-        0
-    }
-}
-
-/// Result of the first answers of a download.
-pub(super) enum Head<R> {
-    /// Answer that is forwarded unchanged: the whole object, a redirection, or an error.
-    Answer(Response<AnswerBody<R>>),
-    /// Object whose parts cannot be combined, so that the whole object has to be requested.
-    Whole,
-    /// Object that arrives in parts.
-    /// The values are the head of an answer with the whole object, the size in bytes, and the digest.
-    Object(Box<response::Parts>, u64, Option<Digest>),
+/// First part of an object. Its answer has begun.
+pub(super) struct FirstPart<R> {
+    pub replica: usize,
+    pub identity: Identity,
+    pub range: ByteRange,
+    pub body: AnswerBody<R>,
+    /// Digest of the part's bytes, if it has to be checked.
+    pub content: Option<Digest>,
 }
 
 /// Properties of an object that must be the same at all replicas: entity tag, size in bytes, digest.
-struct Identity {
-    tag: StrongTag,
-    total: u64,
-    digest: Option<Digest>,
+pub(super) struct Identity {
+    pub tag: StrongTag,
+    pub total: u64,
+    pub digest: OfferedDigest,
 }
 
 /// Replica that takes part in the transfer.
 struct Side {
     replica: usize,
     is_open: bool,
-    /// Whether the replica received a request before the object was known.
-    has_opened: bool,
     /// Number of temporary failures in a row.
     failures: u32,
     paused_until: Option<Instant>,
@@ -87,16 +71,11 @@ pub(super) struct Transfer<S: Origin<B>, B> {
     candidates: VecDeque<usize>,
     sides: Vec<Side>,
     requested: Vec<PartOf<S, B>>,
-    object: Option<(Identity, Ranges)>,
-    head: Option<Head<S::Body>>,
+    identity: Identity,
+    ranges: Ranges,
     faults: Vec<(usize, Fault)>,
-    /// First answer whose status was not acceptable.
-    unacceptable: Option<Response<AnswerBody<S::Body>>>,
     cause: Option<Cause>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Largest distance in bytes by which requests may be ahead of a reader that reads in order.
-    /// `None`: no such reader.
-    window: Option<u64>,
 }
 
 impl<S, B> Transfer<S, B>
@@ -104,15 +83,25 @@ where
     S: Origin<B>,
     B: Replay + Send + Sync + 'static,
 {
+    /// Creates the transfer of the object to which `first` belongs. The first side is the replica of this part.
+    /// `window` is the largest distance in bytes by which requests may be ahead of a reader that reads in order.
+    /// `None`: no such reader.
     pub fn new(
         client: Client<S>,
         (config, window): (RangesConfig, Option<u64>),
         counter: Counter,
         request: Request<B>,
+        first: FirstPart<S::Body>,
     ) -> Self {
         let (parts, body) = request.into_parts();
-        let candidates = client.choose().into();
-        Self {
+        let mut candidates: VecDeque<usize> = client.choose().into();
+        candidates.retain(|replica| *replica != first.replica);
+        let (piece, total) = (config.piece, first.identity.total);
+        let ranges = match window {
+            Some(window) => Ranges::windowed(total, piece, window),
+            None => Ranges::new(total, piece),
+        };
+        let mut transfer = Self {
             client,
             config,
             counter,
@@ -122,48 +111,33 @@ where
             candidates,
             sides: Vec::new(),
             requested: Vec::new(),
-            object: None,
-            head: None,
+            identity: first.identity,
+            ranges,
             faults: Vec::new(),
-            unacceptable: None,
             cause: None,
             timer: None,
-            window,
-        }
+        };
+        let side = transfer.open(first.replica);
+        let id = transfer.ranges.note(Time::ZERO, side, first.range);
+        // When this request was sent is not known here, so its answer does not count as the quickest one.
+        transfer.ranges.keep(id);
+        let content = first.content.map(Check::new);
+        let body = first.body.into_parts();
+        let part = Part::begun((first.replica, side), id, body, content);
+        transfer.requested.push(part);
+        transfer.counter.add(|counts| counts.parts += 1);
+        transfer
     }
 
-    /// Resolves when the object is known, or when it is clear that it cannot arrive in parts.
-    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head<S::Body>, RangesError>> {
-        loop {
-            self.send_requests();
-            if self.sides.iter().all(|side| !side.is_open) {
-                return Poll::Ready(match self.unacceptable.take() {
-                    Some(unacceptable) => Ok(Head::Answer(unacceptable)),
-                    None => Err(self.no_replica()),
-                });
-            }
-            let mut has_moved = false;
-            let mut at = 0;
-            // `on_event` removes the part at `at`. If the answer continues, it appends the part to the list.
-            // So the next part is now at the same position.
-            while at < self.requested.len() && self.head.is_none() {
-                match self.requested[at].poll(cx) {
-                    Poll::Pending => at += 1,
-                    Poll::Ready(event) => {
-                        has_moved = true;
-                        if let Err(error) = self.on_event(at, event, &mut NullSink) {
-                            return Poll::Ready(Err(error));
-                        }
-                    }
-                }
-            }
-            if let Some(head) = self.head.take() {
-                return Poll::Ready(Ok(head));
-            }
-            if !has_moved && self.poll_timer(cx).is_pending() {
-                return Poll::Pending;
-            }
-        }
+    /// Adds a side. It has the same number in `ranges` as in `sides`.
+    fn open(&mut self, replica: usize) -> usize {
+        self.sides.push(Side {
+            replica,
+            is_open: true,
+            failures: 0,
+            paused_until: None,
+        });
+        self.ranges.open()
     }
 
     /// Resolves when all bytes have been written to the sink.
@@ -173,15 +147,14 @@ where
         sink: &mut dyn Sink,
     ) -> Poll<Result<(), RangesError>> {
         loop {
-            if let Some((_, ranges)) = &mut self.object {
-                if ranges.is_whole() {
-                    self.purge(|_| true);
-                    return Poll::Ready(Ok(()));
-                }
-                ranges.take(sink.taken(cx));
+            if self.ranges.is_whole() {
+                self.purge(|_| true);
+                return Poll::Ready(Ok(()));
             }
+            self.ranges.take(sink.taken(cx));
             self.send_requests();
             if self.sides.iter().all(|side| !side.is_open) {
+                self.client.note_overload();
                 return Poll::Ready(Err(self.no_replica()));
             }
             let mut has_moved = false;
@@ -213,80 +186,59 @@ where
     }
 
     /// Opens sides until there are as many sides as copies, and sends the next requests of all sides.
+    /// A further side, and a request after a failure, cost the budget of copies.
     fn send_requests(&mut self) {
         let copies = usize::from(self.config.copies);
         while self.sides.iter().filter(|side| side.is_open).count() < copies
+            && self.ranges.has_unrequested()
+            && !self.candidates.is_empty()
+            && self.client.may_send_copy()
             && let Some(replica) = self.candidates.pop_front()
         {
-            self.sides.push(Side {
-                replica,
-                is_open: true,
-                has_opened: false,
-                failures: 0,
-                paused_until: None,
-            });
-            // Each side must have the same number in `ranges` as in `sides`.
-            if let Some((_, ranges)) = &mut self.object {
-                ranges.open();
-            }
+            self.open(replica);
         }
         let now = Instant::now();
         for side in 0..self.sides.len() {
-            let state = &mut self.sides[side];
-            if !state.is_open || state.paused_until.is_some_and(|until| now < until) {
+            let Some(state) = self.sides.get_mut(side).filter(|side| side.is_open) else {
                 continue;
+            };
+            match state.paused_until {
+                Some(until) if now < until => continue,
+                Some(_) => {
+                    state.paused_until = None;
+                    if !self.client.may_send_copy() {
+                        self.close(side, Fault::Broken);
+                        continue;
+                    }
+                }
+                None => {}
             }
-            state.paused_until = None;
-            match self.object {
-                None => self.request_opening(side),
-                Some(_) => self.request_ranges(side, now),
-            }
+            self.request_ranges(side, now);
         }
     }
 
-    /// Sends the first request of a side, while the size of the object is unknown.
-    /// The first side requests the first piece, and the second side requests the last piece.
-    fn request_opening(&mut self, side: usize) {
-        let is_front = self.is_front(side);
-        let opening = match is_front {
-            true => Opening::Front,
-            false => Opening::Back,
-        };
-        let taken = |part: &PartOf<S, B>| part.opening == Some(opening);
-        if self.sides[side].has_opened || self.requested.iter().any(taken) {
-            return;
-        }
-        self.sides[side].has_opened = true;
-        let piece = self.config.piece;
-        let range = match opening {
-            Opening::Front => format!("bytes=0-{}", piece - 1),
-            Opening::Back => format!("bytes=-{piece}"),
-        };
-        self.send(side, &range, None, Some(opening));
-    }
-
-    /// Requests the next ranges of an object whose size is known, or takes a range back from a slower replica.
+    /// Sends the next requests of a side, or takes a range back from a slower replica.
     fn request_ranges(&mut self, side: usize, now: Instant) {
         let time = self.time(now);
-        while let Some((_, ranges)) = &mut self.object {
-            if let Some((id, range)) = ranges.ask(time, side) {
+        loop {
+            if let Some((id, range)) = self.ranges.ask(time, side) {
                 let range = format!("bytes={}-{}", range.from, range.to - 1);
-                self.send(side, &range, Some(id), None);
+                self.send(side, &range, id);
                 continue;
             }
-            let Some(Idle::TakeBack(id)) = ranges.idle(time, side) else {
+            let Some(Idle::TakeBack(id)) = self.ranges.idle(time, side) else {
                 return;
             };
-            let Some(at) = self.requested.iter().position(|part| part.id == Some(id)) else {
+            let Some(at) = self.requested.iter().position(|part| part.id == id) else {
                 return;
             };
-            if self.client.may_reset(self.requested[at].replica) {
-                ranges.take_back(id);
+            if self.client.may_send_copy() && self.client.may_reset(self.requested[at].replica) {
+                self.ranges.take_back(id);
                 self.requested.swap_remove(at);
                 self.counter.add(|counts| counts.taken_back += 1);
             } else {
-                // The budget of resets is used up, so the replica keeps the request.
-                ranges.keep(id);
+                // The budget of copies or of resets is used up, so the replica keeps the request.
+                self.ranges.keep(id);
             }
         }
     }
@@ -295,7 +247,7 @@ where
         self.sides.iter().position(|side| side.is_open) == Some(side)
     }
 
-    fn send(&mut self, side: usize, range: &str, id: Option<AskId>, opening: Option<Opening>) {
+    fn send(&mut self, side: usize, range: &str, id: AskId) {
         // A request whose body cannot be sent twice is not split, so this branch is never taken.
         let Some(body) = self.body.replay() else {
             return;
@@ -304,14 +256,9 @@ where
         if let Ok(range) = HeaderValue::from_str(range) {
             parts.headers.insert(header::RANGE, range);
         }
-        // Parts of compressed answers cannot be combined.
-        let identity = HeaderValue::from_static("identity");
-        parts.headers.insert(header::ACCEPT_ENCODING, identity);
-        if let Some((identity, _)) = &self.object {
-            // A replica that has replaced the object answers 412.
-            let tag = identity.tag.value().clone();
-            parts.headers.insert(header::IF_MATCH, tag);
-        }
+        // A replica that has replaced the object answers 412.
+        let tag = self.identity.tag.value().clone();
+        parts.headers.insert(header::IF_MATCH, tag);
         let class = match self.is_front(side) || !self.config.low_priority {
             true => Class::Primary,
             false => Class::Duplicate,
@@ -320,7 +267,7 @@ where
         let copy = u8::try_from(side).unwrap_or(u8::MAX);
         let replica = self.sides[side].replica;
         let sent = self.client.send((replica, copy, class), parts, body);
-        self.requested.push(Part::new(sent, side, id, opening));
+        self.requested.push(Part::new(sent, side, id));
         self.counter.add(|counts| counts.parts += 1);
     }
 
@@ -331,8 +278,7 @@ where
         let stalled = |part: &&PartOf<S, B>| {
             let others = self.requested.iter().any(|other| other.side != part.side);
             // A part without an answer may wait in a queue. It counts as stalled only if other replicas answer.
-            (part.has_begun() || (self.object.is_some() && others))
-                && now >= part.last_received + self.config.stall
+            (part.has_begun() || others) && now >= part.last_received + self.config.stall
         };
         let stalled = self.requested.iter().find(stalled).map(|part| part.side);
         if let Some(side) = stalled {
@@ -358,8 +304,8 @@ where
             .requested
             .iter()
             .map(|part| part.last_received + self.config.stall);
-        let (time, object) = (self.time(now), self.object.as_ref());
-        let idle = (0..self.sides.len()).filter_map(|side| match object?.1.idle(time, side)? {
+        let time = self.time(now);
+        let idle = (0..self.sides.len()).filter_map(|side| match self.ranges.idle(time, side)? {
             // `as_ns` rounds down, so one nanosecond is added. Otherwise `idle` would not see the due time as passed.
             Idle::Until(at) => Some(self.began + Duration::from_nanos(at.as_ns() + 1)),
             Idle::TakeBack(_) => None,

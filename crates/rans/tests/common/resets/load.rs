@@ -96,6 +96,9 @@ pub async fn run(kind: Kind, time: Duration, rate: f64) -> Outcome {
         .collect();
     let config = ClientConfig {
         resets: ResetBudget::UNBOUNDED,
+        // The servers have no guards, but every request has to be copied.
+        budget: None,
+        trial: None,
         ..ClientConfig::default()
     };
     let client = Client::new(replicas, config, 3).expect("a configuration");

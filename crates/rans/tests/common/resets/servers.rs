@@ -2,6 +2,7 @@
 
 use crate::programs::{Program, haproxy, nginx, node};
 use bytes::Bytes;
+use clap::Parser;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -13,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+use tailcut_rans::guard::program::{GuardCommand, execute};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Kind of server.
@@ -24,12 +26,20 @@ pub enum Kind {
     Nginx,
     /// HAProxy as a proxy in front of the service.
     Haproxy,
+    /// `tailcut guard` in front of the service.
+    Guard,
     /// hyper's server with its default settings. The service runs in the same program.
     Hyper,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::Node, Self::Nginx, Self::Haproxy, Self::Hyper];
+    pub const ALL: [Self; 5] = [
+        Self::Node,
+        Self::Nginx,
+        Self::Haproxy,
+        Self::Guard,
+        Self::Hyper,
+    ];
 }
 
 /// Record of the requests that a service received.
@@ -60,13 +70,14 @@ impl Server {
         let counts = Arc::new(Counts::default());
         let program = match kind {
             Kind::Node => Some(node()),
-            Kind::Hyper => None,
+            Kind::Hyper | Kind::Guard => None,
             Kind::Nginx => Some(nginx(service(&counts).await, 1_000)),
             Kind::Haproxy => Some(haproxy(service(&counts).await, 1_000)),
         };
-        let address = match &program {
-            Some(program) => program.two,
-            None => service(&counts).await,
+        let address = match (&program, kind) {
+            (Some(program), _) => program.two,
+            (None, Kind::Guard) => guard(service(&counts).await).await,
+            (None, _) => service(&counts).await,
         };
         Self {
             address,
@@ -120,6 +131,36 @@ impl Drop for ResetRecorder {
         let count = if self.1 { &self.0.ended } else { &self.0.left };
         count.fetch_add(1, Relaxed);
     }
+}
+
+#[derive(Parser)]
+struct GuardFlags {
+    #[command(flatten)]
+    guard: GuardCommand,
+}
+
+/// Starts a guard with more workers than there are requests, so that all resets concern running requests.
+async fn guard(to: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let [listen, to] = [address, to].map(|at| at.to_string());
+    let flags = [
+        "guard",
+        "--no-admin",
+        "--listen",
+        &listen,
+        "--to",
+        &to,
+        "--workers",
+        "1000",
+    ];
+    let flags = GuardFlags::parse_from(flags);
+    std::thread::spawn(move || execute(&flags.guard));
+    while TcpStream::connect(address).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    address
 }
 
 /// Starts a service that works A microseconds on a primary and B microseconds on a copy, for the path `/A/B`.

@@ -184,7 +184,7 @@ where
         + Send
         + 'static,
     S::Future: Send + 'static,
-    R: Body<Error = Infallible> + Send + 'static,
+    R: Body<Error: std::error::Error + Send + Sync> + Send + 'static,
     R::Data: Send,
 {
     let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
@@ -211,6 +211,8 @@ pub fn client_config() -> ClientConfig {
             rate: 1e6,
             burst: u32::MAX,
         },
+        // A study measures all copies, and repeats itself exactly. A trial would follow the system's clock.
+        trial: None,
         ..ClientConfig::default()
     }
 }

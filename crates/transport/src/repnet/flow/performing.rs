@@ -34,6 +34,10 @@ impl Flow {
             State::Ended => self.end(),
             State::OneConn | State::DupConn => {}
         }
+        // The flow may stay idle, and gets a second connection then, too.
+        if self.state() == State::Chosen {
+            self.watch(now);
+        }
         // A flow that is being closed may have lost the connection for which it waited.
         if self.leaving == Leaving::Closing && event == Event::LegFailed {
             self.close_when_sent(now);

@@ -4,7 +4,7 @@ use super::Host;
 use crate::Segment;
 use crate::scdp::Codec;
 use crate::scdp::common::header::{CreditHeader, ScdpHeader, ScdpKind};
-use tailcut_units::Time;
+use tailcut_units::{Duration, FiveTuple, Time};
 
 impl<C: Codec> Host<C> {
     /// Sender: processes credits from a receiver.
@@ -16,6 +16,13 @@ impl<C: Codec> Host<C> {
             self.table.ignored += 1;
         }
         self.settle_sender(key);
+    }
+
+    /// Sender: returns the time for which the other receivers have waited for one receiver.
+    /// `tuple` has the addresses of its answers. Only counted for senders with credits.
+    pub fn held_up_by(&mut self, tuple: &FiveTuple) -> Option<Duration> {
+        let sender = self.table.answered(tuple)?;
+        Some(sender.held_up_by(tuple.src))
     }
 
     /// Sender: processes a pull or the final report of a receiver.
