@@ -25,7 +25,7 @@ fn carrier(id: HostId) -> CopyingHost<Carrier> {
         min_rto: Duration::from_ms(5),
         ..TcpConfig::default()
     };
-    let mut carrier = Carrier::new(id, &config).expect("a configuration");
+    let mut carrier = Carrier::new(id, config).expect("a configuration");
     carrier.tell_windows();
     CopyingHost::new(carrier)
 }
