@@ -137,8 +137,10 @@ fn deliver(sink: &mut dyn Sink, slab: u32, length: usize, last: bool) -> Result<
 
 #[test]
 fn slabs_that_disagree_about_the_end_of_a_stream_are_refused() {
-    // Slabs that arrive, as number, length and whether it is the last one. The final slab of each list is refused.
-    let cases: [(&[(u32, usize, bool)], &str); 6] = [
+    // Slab that arrives: its number, its length, and whether it is the last one.
+    type Arriving = (u32, usize, bool);
+    // The final slab of each list is refused.
+    let cases: [(&[Arriving], &str); 6] = [
         (
             &[(2, SLAB, false), (1, 100, true)],
             "slabs after it have arrived",
