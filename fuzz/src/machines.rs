@@ -1,7 +1,7 @@
 //! Targets for state machines that peers drive: flows of RepNet, their table at a server, and the guard's queue.
 
 use crate::choice::Choices;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tailcut_requests::{Admission, Class, Gate, GateConfig, JobId};
 use tailcut_transport::repnet::{
     Banner, Command, Flow, FlowKey, FlowLimits, FlowTable, InstanceId, Leg, LegState, Mode,
@@ -275,10 +275,65 @@ pub fn repnet_table(bytes: &[u8]) {
     }
 }
 
-/// Lets requests arrive and leave at the queue of a guard, whose limits change.
+/// Requests of a gate as its caller knows them.
+#[derive(Default)]
+struct GateModel {
+    /// Client of each running request.
+    running: BTreeMap<JobId, u8>,
+    /// Class, client and arrival number of each waiting request.
+    waiting: BTreeMap<JobId, (Class, u8, usize)>,
+}
+
+impl GateModel {
+    fn is_known(&self, job: JobId) -> bool {
+        self.running.contains_key(&job) || self.waiting.contains_key(&job)
+    }
+
+    fn running_of(&self, client: u8) -> usize {
+        self.running.values().filter(|of| **of == client).count()
+    }
+
+    fn waiting_of(&self, class: Class, client: u8) -> usize {
+        let waiting = self.waiting.values();
+        waiting.filter(|of| (of.0, of.1) == (class, client)).count()
+    }
+
+    /// Moves a request from the queue to a worker. No other request must have the right to start before it.
+    fn start(&mut self, job: JobId) {
+        let (class, client, number) = self.waiting.remove(&job).expect("a waiting request");
+        for other in self.waiting.values() {
+            assert!(other.0 >= class, "{other:?} has a higher class than {job}");
+            let is_same = (other.0, other.1) == (class, client);
+            assert!(!is_same || other.2 > number, "{other:?} came before {job}");
+            let is_fair = self.running_of(other.1) >= self.running_of(client);
+            assert!(other.0 > class || is_fair, "{other:?} has fewer workers");
+        }
+        self.running.insert(job, client);
+    }
+
+    /// Removes a request that makes room for a request of `client`.
+    fn displace(&mut self, job: JobId, class: Class, client: u8) {
+        let lost = self.waiting.remove(&job).expect("a waiting request");
+        let (more, mine) = (
+            self.waiting_of(lost.0, lost.1) + 1,
+            self.waiting_of(class, client),
+        );
+        assert!(
+            lost.0 > class || lost.0 == class && more > mine + 1,
+            "{lost:?} for {client} in {class:?}"
+        );
+        for kept in self.waiting.values() {
+            assert!(kept.0 <= lost.0, "{kept:?} has a lower class");
+            let is_same = (kept.0, kept.1) == (lost.0, lost.1);
+            assert!(!is_same || kept.2 < lost.2, "{kept:?} is newer");
+        }
+    }
+}
+
+/// Lets requests of several clients arrive and leave at the queue of a guard, whose limits change.
 ///
 /// # Panics
-/// If requests are lost, if more run than workers exist, or if a request of a lower class starts before another.
+/// If requests are lost, if more run than workers exist, or if a request starts before one that has the right to.
 pub fn requests_gate(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut config = GateConfig {
@@ -286,8 +341,7 @@ pub fn requests_gate(bytes: &[u8]) {
         queue: choices.below(5),
     };
     let mut gate = Gate::new(config);
-    let mut running: BTreeSet<JobId> = BTreeSet::new();
-    let mut waiting: BTreeMap<JobId, (Class, usize)> = BTreeMap::new();
+    let mut model = GateModel::default();
     for number in 0..EVENTS {
         if choices.is_empty() {
             break;
@@ -296,38 +350,34 @@ pub fn requests_gate(bytes: &[u8]) {
         match choices.below(5) {
             0..=2 => {
                 let class = *choices.one_of(&Class::ALL);
-                let is_known = running.contains(&job) || waiting.contains_key(&job);
-                let has_worker = (running.len() as u32) < config.workers;
-                match gate.arrive(job, class) {
+                let client = choices.below(3) as u8;
+                let is_known = model.is_known(job);
+                let has_worker = (model.running.len() as u32) < config.workers;
+                match gate.arrive(job, client, class) {
                     Admission::Runs => {
                         assert!(!is_known && has_worker);
-                        running.insert(job);
+                        model.running.insert(job, client);
                     }
                     Admission::Waits => {
                         assert!(!is_known && !has_worker && class != Class::Optional);
-                        waiting.insert(job, (class, number));
+                        model.waiting.insert(job, (class, client, number));
                     }
                     Admission::Displaces(other) => {
-                        let lost = waiting.remove(&other).expect("a waiting request");
-                        assert!(lost.0 > class, "{lost:?} for {class:?}");
-                        assert!(
-                            waiting.values().all(|kept| *kept < lost),
-                            "not the last one"
-                        );
-                        waiting.insert(job, (class, number));
+                        model.displace(other, class, client);
+                        model.waiting.insert(job, (class, client, number));
                     }
                     Admission::Refused => assert!(is_known || !has_worker),
                 }
             }
             3 => {
                 let left = gate.leave(job);
-                let ran = running.remove(&job);
-                let waited = waiting.remove(&job).is_some();
+                let ran = model.running.remove(&job).is_some();
+                let waited = model.waiting.remove(&job).is_some();
                 assert_eq!(left.map(|left| left.ran), (ran || waited).then_some(ran));
                 if let Some(next) = left.and_then(|left| left.next) {
-                    start(next, &mut waiting, &mut running);
-                } else if ran && (running.len() as u32) < config.workers {
-                    assert!(waiting.is_empty(), "a worker is idle");
+                    model.start(next);
+                } else if ran && (model.running.len() as u32) < config.workers {
+                    assert!(model.waiting.is_empty(), "a worker is idle");
                 }
             }
             _ => {
@@ -336,25 +386,16 @@ pub fn requests_gate(bytes: &[u8]) {
                     queue: choices.below(5),
                 };
                 for next in gate.set(config) {
-                    start(next, &mut waiting, &mut running);
-                    assert!(running.len() as u32 <= config.workers);
+                    model.start(next);
+                    assert!(model.running.len() as u32 <= config.workers);
                 }
             }
         }
-        assert_eq!(gate.running() as usize, running.len());
+        assert_eq!(gate.running() as usize, model.running.len());
         for class in Class::ALL {
-            let count = waiting.values().filter(|(of, _)| *of == class).count();
+            let waiting = model.waiting.values();
+            let count = waiting.filter(|(of, ..)| *of == class).count();
             assert_eq!(gate.waiting(class), count);
         }
     }
-}
-
-/// Moves a request from the queue to a worker. It must be the first in the order of classes and arrivals.
-fn start(job: JobId, waiting: &mut BTreeMap<JobId, (Class, usize)>, running: &mut BTreeSet<JobId>) {
-    let order = waiting.remove(&job).expect("a waiting request");
-    assert!(
-        waiting.values().all(|other| *other > order),
-        "{order:?} starts too early"
-    );
-    running.insert(job);
 }
