@@ -4,8 +4,8 @@
 //! The classes also follow PIAS (NSDI 2015, section 4).
 
 use crate::receiver_driven::MAX_THRESHOLDS;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 /// Number of classes: the classes of demotion, and one lower class.
 const CLASSES: usize = MAX_THRESHOLDS + 2;
@@ -16,9 +16,9 @@ const CLASSES: usize = MAX_THRESHOLDS + 2;
 #[derive(Debug)]
 pub struct Turns<K> {
     highest: VecDeque<K>,
-    /// All lower classes, empty until the first key enters one of them.
+    /// All lower classes, or `None` until the first key enters one of them.
     /// Most hosts use one class, and nine queues would need five cache lines.
-    lower: Vec<VecDeque<K>>,
+    lower: Option<Box<[VecDeque<K>; CLASSES - 1]>>,
     /// Bit mask of the classes with waiting keys.
     waiting: u16,
 }
@@ -34,7 +34,7 @@ impl<K: Copy + PartialEq> Turns<K> {
     pub const fn new() -> Self {
         Self {
             highest: VecDeque::new(),
-            lower: Vec::new(),
+            lower: None,
             waiting: 0,
         }
     }
@@ -49,10 +49,10 @@ impl<K: Copy + PartialEq> Turns<K> {
 
     #[inline(never)]
     fn lower(&mut self, index: usize) -> &mut VecDeque<K> {
-        if self.lower.is_empty() {
-            self.lower.resize_with(CLASSES - 1, VecDeque::new);
-        }
-        &mut self.lower[index]
+        let lower = self
+            .lower
+            .get_or_insert_with(|| Box::new([const { VecDeque::new() }; CLASSES - 1]));
+        &mut lower[index]
     }
 
     /// Appends `key` to a class. The key must not be waiting.
@@ -103,7 +103,7 @@ impl<K: Copy + PartialEq> Turns<K> {
     pub fn first(&self) -> Option<K> {
         match self.waiting.trailing_zeros() as usize {
             0 => self.highest.front().copied(),
-            class => self.lower.get(class - 1)?.front().copied(),
+            class => self.lower.as_ref()?.get(class - 1)?.front().copied(),
         }
     }
 
