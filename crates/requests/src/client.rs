@@ -1,15 +1,17 @@
 //! Client of requests. The client sends copies and counts the bytes of answers.
 //! When a request is complete, the client purges all its copies.
 
+mod pending;
+
 use super::budget::Budget;
 use super::header::{CancelScope, CopyId, HIGH, LOW, Purpose, RequestHeader, RequestId};
 use super::hedging::Latencies;
-use super::pending::{CopyState, Pending, header};
 use super::policy::{MAX_COPIES, Policy, Split, Trigger};
 use super::sharing::Sharing;
 use super::sides::Spare;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use pending::{CopyState, header};
 use tailcut_units::{HostId, Time};
 
 /// Report of a request that is complete.
@@ -21,6 +23,29 @@ pub struct Completion {
     pub winner: u8,
     /// Number of copies that were sent.
     pub copies: u8,
+}
+
+/// State of a request that is not complete.
+#[derive(Clone, Debug)]
+struct Pending {
+    policy: Policy,
+    bytes: u64,
+    start: Time,
+    copies: [CopyState; MAX_COPIES],
+    /// Largest number of copies that can be sent: one for each server in use.
+    servers: u8,
+    /// Number of copies that were sent.
+    sent: u8,
+    /// Number of copies whose answer has arrived completely.
+    whole: u8,
+    /// Number of copies that have failed and will not answer.
+    failed: u8,
+    /// Time at which the next copy is due.
+    due: Option<Time>,
+    /// Ranges of all copies, if the bytes of all copies count.
+    sharing: Option<Sharing>,
+    /// Time at which a copy without work may take work from another copy.
+    idle: Option<Time>,
 }
 
 /// Client of requests as plain state. The application calls [`submit`](Self::submit).

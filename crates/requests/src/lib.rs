@@ -50,7 +50,6 @@ mod coverage;
 mod gate;
 mod header;
 mod hedging;
-mod pending;
 mod policy;
 mod ranges;
 mod send_space;

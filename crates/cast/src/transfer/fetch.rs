@@ -9,16 +9,16 @@ use super::channel::{Channel, FAREWELL, LastHeard, Post};
 use super::error::Error;
 use super::holder::{FEWEST, Holder, Unheard};
 use super::message::{Message, ReceivedBytes};
+use super::moves::Moves;
 use super::progress::{Event, Progress, REPORT_INTERVAL};
-use super::proof;
+use super::proof::{self, Proof};
 use crate::driver::Failure;
-use crate::files::{Delivered, Hash, Label, Next, RETRY, Sink};
+use crate::files::{Delivered, Hash, Label, Next, Pool, RETRY, Sink};
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 mod state;
-
-pub(super) use state::State;
 
 /// Largest number of slabs with a wrong hash. If one more arrives, its holder is given up.
 /// A wrong slab is requested again. Without a limit, a faulty holder could keep the transfer running forever.
@@ -40,6 +40,55 @@ pub struct Taken {
 /// Largest number of times that a replica may forget the transfer before it sends its next slab.
 /// Without a limit, a faulty replica could keep the transfer running forever.
 const MOST_RESTARTS: u32 = 10;
+
+/// State of a transfer into a sink.
+pub(super) struct State {
+    /// Session number that messages to this end have.
+    mine: u64,
+    holders: Vec<Holder>,
+    /// Replicas that have not answered the request yet. They may answer later and become holders.
+    unheard: Vec<Unheard>,
+    /// Number of times that each replica has forgotten the transfer since its last slab.
+    restarts: HashMap<SocketAddr, u32>,
+    /// Errors of the holders that have left.
+    gone: Vec<Error>,
+    /// Addresses of the holders that have left and of the replicas that never answered.
+    left: Vec<SocketAddr>,
+    /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
+    root: Option<Hash>,
+    /// Hashes of the slabs. With the root, they prove that the slabs are right. `None`: there is only one sender.
+    proof: Option<Proof>,
+    /// Number of slabs that may be requested ahead from one holder at this moment.
+    ahead: usize,
+    /// Largest value of `ahead`.
+    most_ahead: usize,
+    /// Time before which nothing is requested, because the files of the transfer are in use.
+    retry_at: Option<Instant>,
+    /// Whether the sender knows that the files of the transfer are in use.
+    has_told_wait: bool,
+    /// Slabs that must be requested again, because their holder has left.
+    again: VecDeque<u32>,
+    /// Slabs below this number have arrived, were kept from an earlier transfer, or are requested.
+    below: u32,
+    /// Whether the sink needs a requested slab before it returns further slabs to request.
+    is_waiting: bool,
+    /// Whether the sink has no further slab to request.
+    is_ended: bool,
+    /// Whether all slabs have arrived, and only the end of the transfer is missing.
+    is_closing: bool,
+    /// Number of slabs with a wrong hash. The count is set to 0 when a holder is given up because of such slabs.
+    mismatches: u32,
+    pool: Pool,
+    /// Whether `below` or the number of verified bytes has changed since the last report to the holders.
+    is_news: bool,
+    /// Progress that the last event has reported.
+    reported: Option<Progress>,
+    reported_at: Instant,
+    /// Time of the last slab that was verified.
+    progress_at: Instant,
+    /// Addresses from which holders have sent, and which are not validated.
+    moves: Moves,
+}
 
 /// Result of a step of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -414,7 +463,7 @@ impl<'l> Fetch<'_, 'l> {
             }
             // The sink has no slab to request now. So an idle holder may take over a request of a slow holder.
             if self.state.is_ended || self.state.is_waiting {
-                if let Some((at, slab)) = self.overtaken() {
+                if let Some((at, slab)) = self.state.overtaken() {
                     self.request(at, slab);
                     continue;
                 }
@@ -445,34 +494,6 @@ impl<'l> Fetch<'_, 'l> {
 
     fn request(&mut self, at: usize, slab: u32) {
         self.state.holders[at].request(slab);
-    }
-
-    /// Returns a nearly idle holder, and the slab that it should take over.
-    /// The slab is the oldest one that was requested from exactly one other holder and has not arrived.
-    fn overtaken(&self) -> Option<(usize, u32)> {
-        let has_requested = |slab: u32| {
-            self.state
-                .holders
-                .iter()
-                .filter(|one| one.has_requested(slab))
-                .count()
-        };
-        let all = self.state.holders.iter().enumerate();
-        let owed = all.flat_map(|(at, one)| one.requests.iter().map(move |asked| (at, asked)));
-        let mut owed: Vec<_> = owed
-            .filter(|(_, asked)| has_requested(asked.slab) == 1)
-            .collect();
-        owed.sort_by_key(|(_, asked)| (asked.since, asked.slab));
-        owed.into_iter().find_map(|(of, asked)| {
-            let others = self
-                .state
-                .holders
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at != of);
-            let mut able = others.filter(|(_, one)| one.can_overtake(asked.since));
-            able.next().map(|(at, _)| (at, asked.slab))
-        })
     }
 
     /// Sends the new requests to the holders, and reports the progress.

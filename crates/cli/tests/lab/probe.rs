@@ -123,12 +123,12 @@ fn routers_that_answer_seldom_leave_a_lower_bound_or_are_asked_slowly() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let doubts = found["paths"]["doubts"].as_array().expect("doubts");
-    assert!(
-        doubts
-            .iter()
-            .any(|doubt| doubt["kind"] == "some-unanswered"),
-        "{doubts:?}"
-    );
+    // A walk past slow routers ends early, so it may end before a question stays unanswered.
+    let is_lower_bound = |doubt: &Value| {
+        let kind = doubt["kind"].as_str();
+        kind.is_some_and(|kind| ["some-unanswered", "too-slow"].contains(&kind))
+    };
+    assert!(doubts.iter().any(is_lower_bound), "{doubts:?}");
     assert!(
         found["paths"]["paths"].as_u64() <= Some(2),
         "{}",

@@ -1,12 +1,11 @@
-//! State of a download between two steps: its holders, and the slabs that are requested.
+//! Operations on the state of a download between two steps.
 
 use super::super::channel::Post;
-use super::super::error::Error;
 use super::super::holder::{FEWEST, Holder, Unheard};
 use super::super::message::Message;
 use super::super::moves::Moves;
-use super::super::progress::Progress;
 use super::super::proof::Proof;
+use super::State;
 use crate::files::{Hash, Pool};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -19,65 +18,11 @@ const AHEAD: u64 = 32 << 20;
 /// With more requests, a holder that becomes slow or leaves would delay more slabs.
 const MOST: u64 = 16;
 
-/// State of a transfer into a sink.
-pub(in super::super) struct State {
-    /// Session number that messages to this end have.
-    pub(super) mine: u64,
-    pub(super) holders: Vec<Holder>,
-    /// Replicas that have not answered the request yet. They may answer later and become holders.
-    pub(super) unheard: Vec<Unheard>,
-    /// Number of times that each replica has forgotten the transfer since its last slab.
-    pub(super) restarts: HashMap<SocketAddr, u32>,
-    /// Errors of the holders that have left.
-    pub(super) gone: Vec<Error>,
-    /// Addresses of the holders that have left and of the replicas that never answered.
-    pub(super) left: Vec<SocketAddr>,
-    /// Root that the data must have. `None`: there is only one sender, and it sends the root at the end.
-    pub(super) root: Option<Hash>,
-    /// Hashes of the slabs. With the root, they prove that the slabs are right. `None`: there is only one sender.
-    pub(super) proof: Option<Proof>,
-    /// Number of slabs that may be requested ahead from one holder at this moment.
-    pub(super) ahead: usize,
-    /// Largest value of `ahead`.
-    most_ahead: usize,
-    /// Time before which nothing is requested, because the files of the transfer are in use.
-    pub(super) retry_at: Option<Instant>,
-    /// Whether the sender knows that the files of the transfer are in use.
-    pub(super) has_told_wait: bool,
-    /// Slabs that must be requested again, because their holder has left.
-    pub(super) again: VecDeque<u32>,
-    /// Slabs below this number have arrived, were kept from an earlier transfer, or are requested.
-    pub(super) below: u32,
-    /// Whether the sink needs a requested slab before it returns further slabs to request.
-    pub(super) is_waiting: bool,
-    /// Whether the sink has no further slab to request.
-    pub(super) is_ended: bool,
-    /// Whether all slabs have arrived, and only the end of the transfer is missing.
-    pub(super) is_closing: bool,
-    /// Number of slabs with a wrong hash. The count is set to 0 when a holder is given up because of such slabs.
-    pub(super) mismatches: u32,
-    pub(super) pool: Pool,
-    /// Whether `below` or the number of verified bytes has changed since the last report to the holders.
-    pub(super) is_news: bool,
-    /// Progress that the last event has reported.
-    pub(super) reported: Option<Progress>,
-    pub(super) reported_at: Instant,
-    /// Time of the last slab that was verified.
-    pub(super) progress_at: Instant,
-    /// Addresses from which holders have sent, and which are not validated.
-    pub(super) moves: Moves,
-}
-
 impl State {
     /// Creates a transfer. `holders` have answered the request of this end.
     /// The replicas in `unheard` got the request too, but have not answered yet.
     /// `root` is the expected root, if it is known.
-    pub(in super::super) fn new(
-        mine: u64,
-        holders: Vec<Holder>,
-        root: Option<Hash>,
-        unheard: Vec<Unheard>,
-    ) -> Self {
+    pub fn new(mine: u64, holders: Vec<Holder>, root: Option<Hash>, unheard: Vec<Unheard>) -> Self {
         let most = (holders.len() + unheard.len()) as u64;
         let slab_log2 = holders.first().map_or(24, |holder| holder.offer.slab_log2);
         // All replicas may still answer. So the limit in bytes is divided by the number of all replicas.
@@ -114,7 +59,7 @@ impl State {
 
     /// Returns whether a message has the number of this transfer and comes from one of its holders.
     /// All receivers get the same slabs. So slabs have another session number than other messages.
-    pub(in super::super) fn owns(&self, post: &Post) -> bool {
+    pub fn owns(&self, post: &Post) -> bool {
         self.holder_of(post).is_some()
     }
 
@@ -134,7 +79,7 @@ impl State {
     }
 
     /// Returns whether a holder has this address.
-    pub(in super::super) fn has(&self, address: SocketAddr) -> bool {
+    pub fn has(&self, address: SocketAddr) -> bool {
         self.at(address).is_some()
     }
 
@@ -143,24 +88,45 @@ impl State {
     }
 
     /// Returns the size of all slabs that are requested and have not arrived, in bytes.
-    pub(in super::super) fn requested(&self) -> u64 {
+    pub fn requested(&self) -> u64 {
         let open = |one: &Holder| (one.requests.len() as u64) << one.offer.slab_log2;
         self.holders.iter().map(open).sum()
     }
 
     /// Returns the size of a slab in bytes.
-    pub(in super::super) fn slab(&self) -> u64 {
+    pub fn slab(&self) -> u64 {
         let holder = self.holders.first();
         holder.map_or(0, |holder| 1 << holder.offer.slab_log2)
     }
 
     /// Returns the time of the last progress.
-    pub(in super::super) fn progress_at(&self) -> Instant {
+    pub fn progress_at(&self) -> Instant {
         self.progress_at
     }
 
     /// Limits the number of slabs that are requested ahead. With 0, no further slab is requested.
-    pub(in super::super) fn limit(&mut self, ahead: usize) {
+    pub fn limit(&mut self, ahead: usize) {
         self.ahead = ahead.min(self.most_ahead);
+    }
+
+    /// Returns a nearly idle holder, and the slab that it should take over.
+    /// The slab is the oldest one that was requested from exactly one other holder and has not arrived.
+    pub(super) fn overtaken(&self) -> Option<(usize, u32)> {
+        let has_requested = |slab: u32| {
+            let holders = self.holders.iter();
+            holders.filter(|one| one.has_requested(slab)).count()
+        };
+        let all = self.holders.iter().enumerate();
+        let owed = all.flat_map(|(at, one)| one.requests.iter().map(move |asked| (at, asked)));
+        let mut owed: Vec<_> = owed
+            .filter(|(_, asked)| has_requested(asked.slab) == 1)
+            .collect();
+        owed.sort_by_key(|(_, asked)| (asked.since, asked.slab));
+        owed.into_iter().find_map(|(of, asked)| {
+            let others = self.holders.iter().enumerate();
+            let others = others.filter(|(at, _)| *at != of);
+            let mut able = others.filter(|(_, one)| one.can_overtake(asked.since));
+            able.next().map(|(at, _)| (at, asked.slab))
+        })
     }
 }

@@ -1,10 +1,10 @@
-//! State of a request that is not complete.
+//! State of one copy of a request, and the headers of its messages.
 
-use super::aggregation::Aggregation;
-use super::header::{ByteRange, CopyId, Order, Purpose, RequestHeader, RequestId};
-use super::policy::{MAX_COPIES, Policy};
-use super::sharing::Sharing;
-use tailcut_units::{HostId, Time};
+use super::super::aggregation::Aggregation;
+use super::super::header::{ByteRange, CopyId, Order, Purpose, RequestHeader, RequestId};
+use super::super::sharing::Sharing;
+use super::Pending;
+use tailcut_units::HostId;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CopyState {
@@ -26,28 +26,6 @@ impl CopyState {
             false => self.received,
         }
     }
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub policy: Policy,
-    pub bytes: u64,
-    pub start: Time,
-    pub copies: [CopyState; MAX_COPIES],
-    /// Largest number of copies that can be sent: one for each server in use.
-    pub servers: u8,
-    /// Number of copies that were sent.
-    pub sent: u8,
-    /// Number of copies whose answer has arrived completely.
-    pub whole: u8,
-    /// Number of copies that have failed and will not answer.
-    pub failed: u8,
-    /// Time at which the next copy is due.
-    pub due: Option<Time>,
-    /// Ranges of all copies, if the bytes of all copies count.
-    pub sharing: Option<Sharing>,
-    /// Time at which a copy without work may take work from another copy.
-    pub idle: Option<Time>,
 }
 
 /// Returns the header of a message about one copy, and the server that receives the message.
