@@ -81,7 +81,7 @@ fn read(bytes: &[u8]) -> Result<u64, ManifestError> {
 pub fn cast_transfer(bytes: &[u8]) {
     match Message::decode(bytes.to_vec()) {
         Ok((footer, message)) => {
-            if let Message::Fail(_, why) = &message {
+            if let Message::Fail(_, why) | Message::Wait(why) = &message {
                 assert!(!why.chars().any(char::is_control), "{why:?}");
             } else {
                 assert_eq!(message.encode(footer), bytes);
