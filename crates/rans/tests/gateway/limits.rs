@@ -74,9 +74,9 @@ async fn a_flood_of_primaries_is_refused_beyond_the_limit_and_takes_no_memory() 
         assert_eq!(again.expect("a field"), "1");
     }
     held.until(|seen| seen.began.len() == PENDING).await;
-    // Other tests run in this process at the same time, so the bound is loose.
+    // Other tests run in this process at the same time, so the bound is loose. All bodies would need 240 MB.
     let grown = memory().saturating_sub(before);
-    assert!(grown < 100_000_000, "{grown} bytes");
+    assert!(grown < 160_000_000, "{grown} bytes");
     held.allow(PENDING);
     while let Some(ended) = asking.join_next().await {
         assert_eq!(ended.expect("no panic").0, StatusCode::OK);
