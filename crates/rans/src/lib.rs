@@ -72,6 +72,7 @@ pub mod gateway;
 pub mod guard;
 pub mod priority;
 pub mod ranges;
+mod rate_limit;
 #[cfg(any(feature = "gateway", feature = "guard"))]
 mod reason;
 #[cfg(any(feature = "gateway", feature = "guard"))]

@@ -1,5 +1,6 @@
 //! Log lines and counters of a request, from its head until the end of its answer.
 
+use crate::rate_limit::RateLimit;
 use crate::reason::Reason;
 use crate::trace::{Ids, TraceConfig};
 use bytes::Buf as _;
@@ -13,7 +14,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tailcut_proxy::UNIX_CLIENT;
 use tailcut_proxy::log::Log;
-use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
 /// Longest text of a client or a server in a log line, in bytes. With longer texts a log would need more memory.
@@ -32,8 +32,7 @@ const LINES_PER_SECOND: f64 = 10.0;
 /// Limit of the lines for one reason.
 #[derive(Debug)]
 struct LineLimit {
-    bucket: TokenBucket,
-    filled: Instant,
+    lines: RateLimit,
     left_out: u64,
 }
 
@@ -55,14 +54,10 @@ impl AnswerCounts {
         let now = Instant::now();
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let limit = lines.entry(reason).or_insert_with(|| LineLimit {
-            bucket: TokenBucket::new(BURST),
-            filled: now,
+            lines: RateLimit::new(now, BURST),
             left_out: 0,
         });
-        let since = now.saturating_duration_since(limit.filled).as_secs_f64();
-        limit.bucket.earn(since * LINES_PER_SECOND, BURST);
-        limit.filled = now;
-        match limit.bucket.take() {
+        match limit.lines.take(now, LINES_PER_SECOND, BURST) {
             true => Some(std::mem::take(&mut limit.left_out)),
             false => {
                 limit.left_out += 1;

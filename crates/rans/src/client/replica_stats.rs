@@ -1,8 +1,8 @@
 //! Statistics of a replica.
 
 use super::config::{Breaker, ResetBudget};
+use crate::rate_limit::RateLimit;
 use std::time::Duration;
-use tailcut_units::TokenBucket;
 use tokio::time::Instant;
 
 /// Weight of the latest latency in the average, 0 to 1.
@@ -55,9 +55,7 @@ pub(super) struct ReplicaStats {
     failures: u32,
     pause: Duration,
     paused_until: Option<Instant>,
-    /// Budget of resets, as it was at the time `counted`.
-    resets: TokenBucket,
-    counted: Instant,
+    resets: RateLimit,
 }
 
 impl ReplicaStats {
@@ -74,8 +72,7 @@ impl ReplicaStats {
             failures: 0,
             pause: Duration::ZERO,
             paused_until: None,
-            resets: TokenBucket::new(budget.burst.into()),
-            counted: now,
+            resets: RateLimit::new(now, budget.burst.into()),
         }
     }
 
@@ -164,10 +161,7 @@ impl ReplicaStats {
 
     /// Takes one reset from the budget. Returns `false` if the budget is used up.
     pub fn may_reset(&mut self, now: Instant, budget: ResetBudget) -> bool {
-        let earned = (now - self.counted).as_secs_f64() * budget.rate;
-        self.resets.earn(earned, budget.burst.into());
-        self.counted = now;
-        self.resets.take()
+        self.resets.take(now, budget.rate, budget.burst.into())
     }
 }
 

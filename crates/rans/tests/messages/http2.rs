@@ -24,6 +24,13 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Returns the beginning of a connection: the preface and the settings of the client.
+pub fn begin(settings: &[u8]) -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(4, 0, 0, settings));
+    bytes
+}
+
 /// Returns a field as a literal without an index (RFC 7541, section 6.2.2).
 pub fn literal((name, value): &(&str, &str)) -> Vec<u8> {
     let mut field = vec![0, name.len() as u8];
@@ -68,8 +75,7 @@ async fn ask(at: SocketAddr, fields: &[(&str, &str)], body: &[u8]) -> (Outcome, 
     let mut stream = TcpStream::connect(at).await.expect("a listener");
     let block: Vec<u8> = fields.iter().flat_map(literal).collect();
     let end = u8::from(body.is_empty());
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    bytes.extend(frame(4, 0, 0, &[]));
+    let mut bytes = begin(&[]);
     bytes.extend(frame(1, 4 | end, 1, &block));
     if end == 0 {
         bytes.extend(frame(0, 1, 1, body));

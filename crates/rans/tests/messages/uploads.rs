@@ -1,6 +1,6 @@
 //! Bodies of requests that break off, or do not come.
 
-use super::http2::{frame, get, literal, status};
+use super::http2::{begin, frame, get, literal, status};
 use super::stage::{Stage, answer, ask, mirror, read_frame, read_head};
 use serde_json::json;
 use std::time::Duration;
@@ -89,8 +89,7 @@ async fn a_refusal_comes_before_the_body_and_the_connection_stays_open() {
     )
     .await;
     let mut stream = TcpStream::connect(stage.gateway).await.expect("a listener");
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    bytes.extend(frame(4, 0, 0, &[]));
+    let mut bytes = begin(&[]);
     let post = get(&[(":method", "POST")], &[("content-length", "50000")]);
     let block: Vec<u8> = post.iter().flat_map(literal).collect();
     bytes.extend(frame(1, 4, 1, &block));

@@ -1,6 +1,6 @@
 //! Clients that do not take their answers.
 
-use super::http2::{frame, get, literal, status};
+use super::http2::{begin, frame, get, literal, status};
 use super::stage::{Stage, answer, ask, mirror, read_frame};
 use serde_json::json;
 use std::net::SocketAddr;
@@ -10,6 +10,18 @@ use tokio::net::{TcpSocket, TcpStream};
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const PING: u8 = 6;
+/// SETTINGS_INITIAL_WINDOW_SIZE is 0.
+const NO_WINDOW: &[u8] = &[0, 4, 0, 0, 0, 0];
+
+/// Returns the beginning of a connection with these requests, whose client takes no answer.
+fn requests_without_a_window(ids: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    let mut bytes = begin(NO_WINDOW);
+    let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
+    for id in ids {
+        bytes.extend(frame(HEADERS, 5, id, &block));
+    }
+    bytes
+}
 
 #[tokio::test]
 async fn a_window_of_zero_is_given_up_stream_by_stream_and_pings_do_not_help() {
@@ -18,13 +30,7 @@ async fn a_window_of_zero_is_given_up_stream_by_stream_and_pings_do_not_help() {
     let stage = Stage::before(mirror().await, keys, json!({ "limits": limits })).await;
     for (name, at) in stage.both() {
         let mut stream = TcpStream::connect(at).await.expect("a listener");
-        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-        // SETTINGS_INITIAL_WINDOW_SIZE is 0.
-        bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
-        let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
-        for id in [1, 3] {
-            bytes.extend(frame(1, 5, id, &block));
-        }
+        let bytes = requests_without_a_window([1, 3]);
         stream.write_all(&bytes).await.expect("sent");
         let mut reset = Vec::new();
         // The client answers pings, and sends some itself, until both streams are reset.
@@ -58,8 +64,7 @@ async fn pings_keep_no_connection_open_without_requests() {
     let stage = Stage::before(mirror().await, keys.clone(), keys).await;
     for (name, at) in stage.both() {
         let mut stream = TcpStream::connect(at).await.expect("a listener");
-        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-        bytes.extend(frame(4, 0, 0, &[]));
+        let mut bytes = begin(&[]);
         let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
         bytes.extend(frame(1, 5, 1, &block));
         bytes.extend(frame(PING, 0, 0, &[0; 8]));
@@ -113,12 +118,7 @@ async fn a_client_that_takes_all_places_loses_one_when_another_client_comes() {
     let gateway = json!({ "limits": { "pending": 8 } });
     let stage = Stage::before(mirror().await, json!({}), gateway).await;
     let mut stream = connect_from_elsewhere(stage.gateway).await;
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
-    let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
-    for number in 0..8 {
-        bytes.extend(frame(1, 5, 2 * number + 1, &block));
-    }
+    let bytes = requests_without_a_window((1..16).step_by(2));
     stream.write_all(&bytes).await.expect("sent");
     // Each answer begins, since a head needs no window.
     let mut begun = 0;
@@ -145,8 +145,7 @@ async fn bodies_that_do_not_come_keep_no_other_client_from_its_request() {
     let mut flood = Vec::new();
     for _ in 0..2 {
         let mut stream = connect_from_elsewhere(stage.guard).await;
-        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-        bytes.extend(frame(4, 0, 0, &[]));
+        let mut bytes = begin(&[]);
         for number in 0..600 {
             bytes.extend(frame(1, 4, 2 * number + 1, &block));
         }
@@ -176,12 +175,7 @@ async fn clients_that_take_no_answer_give_their_workers_to_another_client() {
     let mut flood = Vec::new();
     for number in 0..50 {
         let mut stream = connect_from(2 + number, stage.guard).await;
-        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-        bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
-        let block: Vec<u8> = get(&[], &[]).iter().flat_map(literal).collect();
-        for number in 0..8 {
-            bytes.extend(frame(1, 5, 2 * number + 1, &block));
-        }
+        let bytes = requests_without_a_window((1..16).step_by(2));
         stream.write_all(&bytes).await.expect("sent");
         flood.push(stream);
     }

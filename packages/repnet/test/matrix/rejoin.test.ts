@@ -120,10 +120,8 @@ test('what is written while the new leg is on its way is sent on it too, and has
   sink.socket.destroy();
 });
 
-test('a leg that is behind when the connection is idle gives its place to a new one', async (t) => {
-  const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });
-  const rejoined = new Rejoined(t);
-  const dropped = published<{ role: string; reason: string; leg: number }>('repnet:leg:drop', (message) => message.reason === 'behind');
+/** Opens a flow to an echo service. Its second leg does not get the last answer. */
+async function secondBehind(arena: Arena): Promise<{ sink: Sink; a: ChaosLeg; b: ChaosLeg }> {
   const sink = new Sink(arena.connect());
   sink.socket.write('one');
   const [a, b] = [await arena.legA(), await arena.legB()];
@@ -132,6 +130,14 @@ test('a leg that is behind when the connection is idle gives its place to a new 
   b.down.stall();
   sink.socket.write('two');
   await sink.until(6);
+  return { sink, a, b };
+}
+
+test('a leg that is behind when the connection is idle gives its place to a new one', async (t) => {
+  const arena = await Arena.open(t, { ...settings, onConnection: (socket) => void socket.pipe(socket) });
+  const rejoined = new Rejoined(t);
+  const dropped = published<{ role: string; reason: string; leg: number }>('repnet:leg:drop', (message) => message.reason === 'behind');
+  const { sink } = await secondBehind(arena);
   const { leg, role } = await dropped;
   assert.deepEqual([leg, role], [1, 'client']);
   await rejoined.now();
@@ -146,14 +152,7 @@ async function replacing(
   path: ArenaOptions['path'],
 ): Promise<{ arena: Arena; sink: Sink; a: ChaosLeg; b: ChaosLeg; c: ChaosLeg }> {
   const arena = await Arena.open(t, { ...settings, path, onConnection: (socket) => void socket.pipe(socket) });
-  const sink = new Sink(arena.connect());
-  sink.socket.write('one');
-  const [a, b] = [await arena.legA(), await arena.legB()];
-  await arena.paired();
-  await Promise.all([a.down.until(32 + 3), b.down.until(32 + 3)]);
-  b.down.stall();
-  sink.socket.write('two');
-  await sink.until(6);
+  const { sink, a, b } = await secondBehind(arena);
   const c = await arena.path.leg(2);
   await c.up.untilTaken(REJOIN);
   return { arena, sink, a, b, c };
