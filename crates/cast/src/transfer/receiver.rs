@@ -285,11 +285,10 @@ impl<'a> Listener<'a> {
             sink,
             ..
         } = self.running.get_mut(at)?;
-        let shown = arriving.clone();
         let mut fetch = Fetch {
             channel: &mut self.channel,
             sink: &mut **sink,
-            notify: &mut |event| notify(&shown, event),
+            notify: &mut |event| notify(arriving, event),
             state,
         };
         let result = call(&mut fetch);
