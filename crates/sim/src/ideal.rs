@@ -95,13 +95,15 @@ fn is_uniform(topology: &Topology) -> bool {
         return false;
     }
     let tier = |node| switch_of(node).map(|switch| topology.switches[switch as usize].tier);
-    let mut wires = HashMap::new();
+    let tiers = topology.tiers.len();
+    let mut wires = vec![None; tiers * tiers];
     topology.links.iter().all(|link| {
         let (Some(from), Some(to)) = (tier(link.from), tier(link.to)) else {
             return true;
         };
         let wire = (link.config.rate, link.config.delay);
-        *wires.entry((from, to)).or_insert(wire) == wire
+        let pair = usize::from(from) * tiers + usize::from(to);
+        *wires[pair].get_or_insert(wire) == wire
     })
 }
 

@@ -55,14 +55,10 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
             self.prefetch_near(hosts);
             return;
         }
-        // The index of a general port's state is in the port, so the port must be in the cache first.
-        // The port is therefore prefetched three events earlier.
         if let Some(event) = self.engine.upcoming(NEAR) {
             let number = self.engine.number(event) as usize;
             if event.entity() < ARRIVAL {
-                let place = self.network.ports[number].place as usize;
-                prefetch(&self.network.generals, place);
-                return;
+                return self.prefetch_general(number);
             }
             let id = PacketId(event.payload());
             self.packets.prefetch(id);
@@ -78,6 +74,14 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         {
             prefetch(&self.network.ports, self.engine.number(event) as usize);
         }
+    }
+
+    /// Prefetches the state of a general port.
+    // The index of this state is in the port, so the port is prefetched a few events earlier.
+    #[inline]
+    fn prefetch_general(&self, port: usize) {
+        let place = self.network.ports[port].place as usize;
+        prefetch(&self.network.generals, place);
     }
 
     /// Prefetches what an event of a large network reads first: a port, or a packet and the node where it arrives.
@@ -110,9 +114,7 @@ impl<B: Clone, O: Observer<B>> Fabric<B, O> {
         };
         let number = self.engine.number(event) as usize;
         if event.entity() < ARRIVAL {
-            let place = self.network.ports[number].place as usize;
-            prefetch(&self.network.generals, place);
-            return;
+            return self.prefetch_general(number);
         }
         let id = PacketId(event.payload());
         let far_end = self.network.far_ends[number];
